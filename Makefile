@@ -1,0 +1,36 @@
+# Everything a newcomer needs is `make demo` and `make test`; both set the project up first.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test test-long check bench clean
+
+demo: $(READY)  ## draw Fig. 1A, B and name the picture
+	$(BIN)/vast figure fig1
+
+test: $(READY)  ## everything CI runs: style, types, all tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+test-long: $(READY)  ## the same tests with thousands of random examples each
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest
+
+check: $(READY)  ## fast feedback while working
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not slow"
+
+bench: $(READY)  ## speed of the planning core, as ratios measured in one run
+	$(BIN)/python benchmarks/planning.py
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis figures
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Statistics and pictures of what runs and tables hold."""

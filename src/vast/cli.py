@@ -1,0 +1,81 @@
+"""The `vast` command: one function per verb."""
+
+import contextlib
+import functools
+import io
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, NoReturn
+
+import tyro
+
+from vast.errors import UserError, unknown
+
+# A verb imports what it needs when it runs, so that `vast --help` answers at once.
+
+
+def figure(name: Annotated[str, tyro.conf.Positional], out: str = "figures") -> None:
+    """Draw a figure of the paper.
+
+    Args:
+        name: which figure: fig1
+        out: the folder to write it to
+    """
+    from vast.analysis.figures import draw_figure
+
+    print(f"wrote {draw_figure(name, out)}")
+
+
+VERBS: dict[str, Callable[..., None]] = {"figure": figure}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `vast VERB ...`."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if arguments and not arguments[0].startswith("-") and arguments[0] not in VERBS:
+            raise unknown("command", arguments[0], VERBS)
+        _call(arguments)
+    except UserError as error:
+        _fail(str(error))
+
+
+def _call(arguments: Sequence[str]) -> None:
+    """Parse the arguments and run the verb; only parsing is done with stderr held back."""
+    held = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(held):
+            call = tyro.extras.subcommand_cli_from_dict(
+                {verb: _deferred(function) for verb, function in VERBS.items()},
+                prog="vast",
+                description="Variational State Tabulation: pixels to a table, and planning in it.",
+                args=arguments,
+            )
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+        _fail(_one_line(held.getvalue()))
+    call()
+
+
+def _deferred(function: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """Return a function with the same arguments that only remembers the call."""
+
+    @functools.wraps(function)
+    def remember(*args: object, **kwargs: object) -> Callable[[], None]:
+        return functools.partial(function, *args, **kwargs)
+
+    return remember
+
+
+def _one_line(box: str) -> str:
+    """Return what a tyro error box says, without its frame and its pointer to the help."""
+    text = " ".join(line.strip("│ ") for line in box.splitlines() if line.startswith("│"))
+    parts = [" ".join(part.split()) for part in re.split("─+", text)]
+    return "; ".join(part for part in parts if not part.startswith("For full helptext"))
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"vast: {message}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,18 @@
+"""The worlds the agents act in, as Gymnasium environments.
+
+They stand alone: nothing here knows of tables, networks or agents. Each is registered by a string,
+so that a world's own dependencies are imported only when it is made.
+"""
+
+import gymnasium
+
+ENVIRONMENTS = {
+    "vast/TMaze2D-v0": "vast.envs.tmaze2d:TMaze2D",
+}
+"""Gymnasium id -> where the class is."""
+
+
+def register_all() -> None:
+    """Make every environment known to `gymnasium.make`; importing `vast` does this."""
+    for name, entry_point in ENVIRONMENTS.items():
+        gymnasium.register(id=name, entry_point=entry_point)
