@@ -2,3 +2,17 @@
 
 Knows nothing of pixels, networks or environments; imports only NumPy and Numba.
 """
+
+from vast.planning.reference import ReferenceTable
+from vast.planning.sweeper import BackgroundSweeper, InlineSweeper, Statistics, Sweeper
+from vast.planning.table import Transitions, TransitionTable
+
+__all__ = [
+    "BackgroundSweeper",
+    "InlineSweeper",
+    "ReferenceTable",
+    "Statistics",
+    "Sweeper",
+    "TransitionTable",
+    "Transitions",
+]

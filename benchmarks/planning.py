@@ -1,0 +1,1 @@
+"""Speed of the planning core."""

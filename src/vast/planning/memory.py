@@ -1,0 +1,176 @@
+"""What a table is made of: flat arrays, and how they lie in memory.
+
+A backup reads and writes most of what is known about one state, at a place that is rarely in the
+cache. All of that is therefore kept in one row of bytes per state, aligned to the 64 bytes of a
+cache line (exactly one line up to three actions); the arrays `u`, `q`, `carry`, `n`, `place`, `tag`
+and `best` are strided views into these rows. What only adding and deleting need lies elsewhere.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NIL = -1
+"""no state, no chunk, no block"""
+
+MAX_ACTIONS = 256
+MAX_STATES = 1 << 28
+MAX_COUNT = (1 << 27) - 1
+"""an edge is one word: 28 bits for its state, 8 for its action, 27 for its count"""
+
+ACTION_SHIFT = 28
+COUNT_SHIFT = 36
+STATE_MASK = (1 << ACTION_SHIFT) - 1
+PAIR_MASK = (1 << COUNT_SHIFT) - 1
+ONE_COUNT = 1 << COUNT_SHIFT
+
+CHUNK = 16
+"""words in a chunk of a bucket: the number of the next chunk, and up to 15 states"""
+N_BUCKETS = 255
+HEAD, HEAD_AT, TAIL, TAIL_AT = range(4)
+"""columns of `ends`"""
+OFFSET, LENGTH, SIZE_CLASS, NEXT_FREE = range(4)
+"""columns of `block`"""
+N_SIZE_CLASSES = 32
+
+(
+    SLOTS,  # rows ever used
+    FREE_STATE,  # first of the released rows, linked by NEXT_FREE
+    N_FREE,  # how many released rows there are
+    POOL_USED,  # edges ever used
+    TOP,  # no bucket above this one holds a state
+    QUEUED,  # states in the queue
+    FREE_CHUNK,  # first of the free chunks
+    CHUNKS_USED,  # chunks ever used
+    POPS,  # states taken from the queue so far
+    BACKUPS,  # updates of a Q(s, a) so far
+    TRANSITIONS,  # transitions counted, each as often as it was added
+    STATES,  # states with outgoing transitions
+    N_META,
+) = range(13)
+"""slots of `meta`"""
+
+
+class Memory(NamedTuple):
+    """The arrays of a table, as its kernels see them; S states, A actions."""
+
+    u: NDArray[np.float64]
+    """[S] U(s): the value of s that its predecessors have been told"""
+    q: NDArray[np.float64]
+    """[S, A] Q(s, a); -inf where a was never taken in s"""
+    carry: NDArray[np.float32]
+    """[S, A] what rounding has cut off Q(s, a) so far: the exact value is q + carry"""
+    n: NDArray[np.int32]
+    """[S, A] N(s, a): how often a was taken in s"""
+    place: NDArray[np.int32]
+    """[S] where s stands in the queue, if it does"""
+    tag: NDArray[np.int16]
+    """[S] 0: not queued; otherwise 1 + its bucket (1 with the exact queue)"""
+    best: NDArray[np.int16]
+    """[S] the action with the highest Q(s, a), so that V(s) = Q(s, best)"""
+    block: NDArray[np.int32]
+    """[S, 4] where the predecessors of s are: offset and length in `edge`, 1 + log2 of room"""
+    edge: NDArray[np.int64]
+    """[P] pool of predecessors (s, a) with their counts, one word each, contiguous per successor"""
+    free_block: NDArray[np.int64]
+    """[32] first free block of each size in `edge`"""
+    key: NDArray[np.uint64]
+    """[S] the 64-bit code of each state"""
+    slot: NDArray[np.int32]
+    """[power of 2] open-addressing hash table from key to state"""
+    reward: NDArray[np.float64]
+    """[S, A] sum of the rewards"""
+    reward_carry: NDArray[np.float64]
+    """[S, A] what rounding has cut off that sum"""
+    offset: NDArray[np.float64]
+    """[S, A] what `set_reward` adds to E[r|s,a]; [0, A] until it is first called"""
+    terminal: NDArray[np.int32]
+    """[S, A] how often a ended the episode in s"""
+    chunk: NDArray[np.int32]
+    """[C, 16] chunks of the bucketed queue"""
+    ends: NDArray[np.int32]
+    """[buckets, 4] head and tail of each bucket"""
+    heap: NDArray[np.int32]
+    """[S] the exact queue, a binary heap; [0] with the bucketed one"""
+    priority: NDArray[np.float64]
+    """[S] |U - V| of the states in the heap; [0] with the bucketed queue"""
+    meta: NDArray[np.int64]
+    """[N_META] counters and list heads"""
+
+
+def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offsets: bool) -> Memory:
+    """Return the memory of an empty table with room for so many states and edges."""
+    rows = _aligned_bytes(n_states, row_bytes(n_actions))
+    q_at = 8
+    carry_at = q_at + 8 * n_actions
+    n_at = carry_at + 4 * n_actions
+    place_at = n_at + 4 * n_actions
+
+    def field(dtype: Any, start: int, width: int) -> Any:
+        size = np.dtype(dtype).itemsize
+        return rows[:, start : start + size * width].view(dtype)
+
+    n_chunks = 2 * (n_states // (CHUNK - 1) + N_BUCKETS + 1)
+    n_heap = n_states if exact else 0
+    pairs = (n_states, n_actions)
+    memory = Memory(
+        u=field(np.float64, 0, 1)[:, 0],
+        q=field(np.float64, q_at, n_actions),
+        carry=field(np.float32, carry_at, n_actions),
+        n=field(np.int32, n_at, n_actions),
+        place=field(np.int32, place_at, 1)[:, 0],
+        tag=field(np.int16, place_at + 4, 1)[:, 0],
+        best=field(np.int16, place_at + 6, 1)[:, 0],
+        block=_aligned_bytes(n_states, 16).view(np.int32),
+        edge=np.zeros(n_edges, np.int64),
+        free_block=np.full(N_SIZE_CLASSES, NIL, np.int64),
+        key=np.zeros(n_states, np.uint64),
+        slot=np.full(1 << (2 * n_states - 1).bit_length(), NIL, np.int32),
+        reward=np.zeros(pairs),
+        reward_carry=np.zeros(pairs),
+        offset=np.zeros(pairs if offsets else (0, n_actions)),
+        terminal=np.zeros(pairs, np.int32),
+        chunk=np.zeros((0 if exact else n_chunks, CHUNK), np.int32),
+        ends=np.full((N_BUCKETS, 4), NIL, np.int32),
+        heap=np.zeros(n_heap, np.int32),
+        priority=np.zeros(n_heap),
+        meta=np.zeros(N_META, np.int64),
+    )
+    memory.meta[[FREE_STATE, TOP, FREE_CHUNK]] = NIL
+    return memory
+
+
+def row_bytes(n_actions: int) -> int:
+    """Return the bytes of a state's row: U, A times (Q, carry, N), place, tag and best."""
+    used = 8 + n_actions * (8 + 4 + 4) + 8
+    return -(-used // 64) * 64
+
+
+def _aligned_bytes(rows: int, width: int) -> NDArray[np.uint8]:
+    """Return zeroed bytes whose rows begin at multiples of the 64 bytes of a cache line."""
+    raw = np.zeros(rows * width + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + rows * width].reshape(rows, width)
+
+
+def copy_into(new: Memory, old: Memory) -> None:
+    """Copy a table's memory into a larger one; only the hash table is left to be rebuilt."""
+    for name, source in old._asdict().items():
+        if name != "slot":
+            getattr(new, name)[: len(source)] = source
+
+
+def in_use(m: Memory) -> NDArray[np.bool_]:
+    """Tell of each row ever used whether a state is in it now."""
+    rows = slice(0, int(m.meta[SLOTS]))
+    used: NDArray[np.bool_] = (m.n[rows] > 0).any(axis=1) | (m.block[rows, LENGTH] > 0)
+    return used
+
+
+def nbytes(m: Memory) -> int:
+    """Return the bytes of all arrays, rows counted once."""
+    in_rows = ("u", "q", "carry", "n", "place", "tag", "best")
+    others = (array for name, array in m._asdict().items() if name not in in_rows)
+    total: int = sum(array.nbytes for array in others)
+    return total + len(m.u) * row_bytes(m.q.shape[1])

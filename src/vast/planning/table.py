@@ -1,0 +1,519 @@
+"""The transition table: what was experienced, counted, and the values that follow from it."""
+
+import math
+import operator
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vast.planning import hamming, kernels
+from vast.planning.gate import Alone, Gate, sweep_between
+from vast.planning.memory import (
+    ACTION_SHIFT,
+    BACKUPS,
+    COUNT_SHIFT,
+    LENGTH,
+    MAX_ACTIONS,
+    MAX_COUNT,
+    MAX_STATES,
+    NIL,
+    OFFSET,
+    POPS,
+    QUEUED,
+    SLOTS,
+    STATE_MASK,
+    STATES,
+    TRANSITIONS,
+    Memory,
+    allocate,
+    copy_into,
+    in_use,
+    nbytes,
+)
+from vast.planning.queues import BATCH
+from vast.planning.saved import pack, unpack
+
+Queue = Literal["bucketed", "exact"]
+Columns = tuple[
+    NDArray[np.uint64],
+    NDArray[np.uint8],
+    NDArray[np.float64],
+    NDArray[np.uint64],
+    NDArray[np.bool_],
+]
+"""states, actions, rewards, next states and terminals of several transitions"""
+
+SLICE = 20_000_000
+"""backups between two chances for an interrupt"""
+
+
+class Transitions(NamedTuple):
+    """Distinct transitions, one per entry, for looking at."""
+
+    states: NDArray[np.uint64]
+    actions: NDArray[np.int64]
+    next_states: NDArray[np.uint64]
+    """0 where the transition is terminal"""
+    terminals: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+
+
+class TransitionTable:
+    """Counts of transitions between 64-bit states, and prioritized sweeping with small backups.
+
+    Supplement, Algorithm 2. Adding or deleting a transition changes the table's model at once;
+    `sweep` then carries the consequences to the states where they matter most. In the end V and Q
+    are those of value iteration on the counted model. See `vast.planning.reference` for the same in
+    plain Python.
+
+    Args:
+        n_actions: how many actions there are, 1 to 256.
+        discount: gamma, from 0 to below 1.
+        min_priority: p_min, above 0; a state whose value has changed by less is not swept from.
+        queue: "bucketed" is fast and right to within 19 % in the order of priorities; "exact"
+            keeps the order of the algorithm.
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        discount: float = 0.99,
+        min_priority: float = 5e-5,
+        queue: Queue = "bucketed",
+    ) -> None:
+        if not 1 <= n_actions <= MAX_ACTIONS:
+            raise ValueError(f"n_actions {n_actions}: allowed is 1 to {MAX_ACTIONS}")
+        if not 0 <= discount < 1:
+            raise ValueError(f"discount {discount}: allowed is 0 to below 1")
+        if not 0 < min_priority < np.inf:
+            raise ValueError(f"min_priority {min_priority}: allowed is above 0")
+        if queue not in get_args(Queue):
+            raise ValueError(f"queue {queue!r}: allowed are {', '.join(get_args(Queue))}")
+        self.n_actions = n_actions
+        self.discount = float(discount)
+        self.min_priority = float(min_priority)
+        self.queue = queue
+        # A change that rounding alone could keep going round a loop of states is not worth passing
+        # on; `kernels.change_q` keeps that as small as this.
+        noise = 2 * sys.float_info.epsilon / (1 - self.discount)
+        self._numbers = (self.discount, self.min_priority, noise)
+        self._gate = Alone()
+        self._use(allocate(n_actions, 1024, 4096, exact=queue == "exact", offsets=False))
+        self._batch = np.zeros((BATCH, 2), np.int64)
+        self._background_batch = np.zeros((BATCH, 2), np.int64)
+        self._one: Columns = (
+            np.zeros(1, np.uint64),
+            np.zeros(1, np.uint8),
+            np.zeros(1),
+            np.zeros(1, np.uint64),
+            np.zeros(1, np.bool_),
+        )
+        self._weight = np.zeros(n_actions)
+        self._far = np.zeros(hamming.BLOCK, np.uint8)
+
+    # --- experience -------------------------------------------------------------------------------
+
+    def add(self, state: int, action: int, reward: float, next_state: int | None) -> None:
+        """Count a transition; `next_state=None` is a terminal one."""
+        with self._gate:
+            self._add(self._transition(state, action, reward, next_state))
+
+    def delete(self, state: int, action: int, reward: float, next_state: int | None) -> None:
+        """Uncount a transition; KeyError, and nothing changed, if it is not there.
+
+        A transition is (state, action, next_state); the reward is taken on trust.
+        """
+        with self._gate:
+            self._delete(self._transition(state, action, reward, next_state))
+
+    def add_many(
+        self,
+        states: ArrayLike,
+        actions: ArrayLike,
+        rewards: ArrayLike,
+        next_states: ArrayLike,
+        terminals: ArrayLike,
+    ) -> None:
+        """Count transitions given as arrays, in their order."""
+        batch = self._transitions(states, actions, rewards, next_states, terminals)
+        with self._gate:
+            self._add(batch)
+
+    def delete_many(
+        self,
+        states: ArrayLike,
+        actions: ArrayLike,
+        rewards: ArrayLike,
+        next_states: ArrayLike,
+        terminals: ArrayLike,
+    ) -> None:
+        """Uncount transitions given as arrays: all of them, or KeyError and none."""
+        batch = self._transitions(states, actions, rewards, next_states, terminals)
+        with self._gate:
+            self._delete(batch)
+
+    def set_reward(self, state: int, action: int, reward: float) -> None:
+        """Make E[r|s,a] this value now: "what if the reward were another?".
+
+        Kept as an offset on top of what is experienced later, until the pair's count reaches 0.
+        """
+        k, a = _key(state), self._action(action)
+        reward = _finite(reward)
+        with self._gate:
+            s = self._find(k)
+            if s == NIL or self._memory.n[s, a] == 0:
+                raise KeyError(f"action {a} was never taken in state {k}")
+            if len(self._memory.offset) == 0:
+                shape = self._memory.q.shape
+                self._use(self._memory._replace(offset=np.zeros(shape)))
+            change = reward - self._mean_reward(s, a)
+            kernels.shift_reward(self._memory, s, a, change, *self._numbers[1:])
+
+    # --- planning ---------------------------------------------------------------------------------
+
+    def sweep(self, max_backups: int | None = None) -> int:
+        """Do backups in the order of priority; return how many.
+
+        One backup is one update of one Q(s, a). A state taken from the queue is always finished, so
+        that there may be as many backups more than asked for as the last state has predecessors.
+        None sweeps until the queue is empty.
+        """
+        budget = sys.maxsize if max_backups is None else _index("max_backups", max_backups)
+        if budget < 0:
+            raise ValueError(f"max_backups {budget}: allowed is 0 or more, or None")
+        done = 0
+        while done < budget:
+            with self._gate:
+                slice_ = min(budget - done, SLICE)
+                backups = kernels.sweep(self._memory, self._batch, slice_, *self._numbers)
+            done += backups
+            if backups < slice_:
+                break
+        return done
+
+    # --- what is known ----------------------------------------------------------------------------
+
+    def q(self, state: int) -> NDArray[np.float64]:
+        """Return Q(s, a) for each action, nan where it was never taken in this state."""
+        k = _key(state)
+        with self._gate:
+            s = self._find(k)
+            if s == NIL:
+                return np.full(self.n_actions, np.nan)
+            q: NDArray[np.float64] = self._memory.q[s].copy()
+        q[q == -np.inf] = np.nan
+        return q
+
+    def estimate(self, state: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the neighbour estimate for each action, and the Hamming distance it comes from.
+
+        Distance 0: taken in this state; -1: never taken anywhere, and estimated as 0.
+        """
+        q, distance = np.empty((1, self.n_actions)), np.empty((1, self.n_actions), np.int64)
+        with self._gate:
+            keys = self._one[0]
+            keys[0] = _key(state)
+            hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far)
+        return q[0], distance[0]
+
+    def estimate_many(self, states: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return `estimate` for each of several states, as [K, A] arrays."""
+        keys = _keys(states)
+        shape = (keys.size, self.n_actions)
+        q, distance = np.empty(shape), np.empty(shape, np.int64)
+        with self._gate:
+            hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far)
+        return q, distance
+
+    def value(self, state: int) -> float:
+        """Return V(s), the highest Q(s, a); 0 for a state in which nothing was done."""
+        q = self.q(state)
+        return 0.0 if np.isnan(q).all() else float(np.nanmax(q))
+
+    def count(self, state: int, action: int) -> int:
+        """Return N(s, a), how often the action was taken in the state."""
+        k, a = _key(state), self._action(action)
+        with self._gate:
+            s = self._find(k)
+            return 0 if s == NIL else int(self._memory.n[s, a])
+
+    def mean_reward(self, state: int, action: int) -> float:
+        """Return E[r|s,a], nan if the action was never taken in the state."""
+        k, a = _key(state), self._action(action)
+        with self._gate:
+            s = self._find(k)
+            if s == NIL or self._memory.n[s, a] == 0:
+                return float("nan")
+            return self._mean_reward(s, a)
+
+    def states(self) -> NDArray[np.uint64]:
+        """Return the states with outgoing transitions, in no particular order."""
+        with self._gate:
+            slots = int(self._memory.meta[SLOTS])
+            return self._memory.key[:slots][(self._memory.n[:slots] > 0).any(axis=1)]
+
+    def transitions(self) -> Transitions:
+        """Return every distinct transition and how often it was counted."""
+        with self._gate:
+            m = self._memory
+            lengths = m.block[: m.meta[SLOTS], LENGTH]
+            targets = np.repeat(np.arange(len(lengths)), lengths)
+            within = np.arange(len(targets)) - np.repeat(lengths.cumsum() - lengths, lengths)
+            words = m.edge[m.block[targets, OFFSET] + within]
+            return self._as_transitions(words, targets, *np.nonzero(m.terminal))
+
+    def successors(self, state: int) -> Transitions:
+        """Return where each action led from this state, and how often."""
+        k = _key(state)
+        with self._gate:
+            m = self._memory
+            s = self._find(k)
+            most = 0 if s == NIL else int(m.n[s].sum())
+            words, targets = np.empty(most, np.int64), np.empty(most, np.int64)
+            found = kernels.edges_from(m, s, words, targets) if most else 0
+            actions = np.flatnonzero(m.terminal[s]) if most else np.empty(0, np.int64)
+            sources = np.full(len(actions), s)
+            return self._as_transitions(words[:found], targets[:found], sources, actions)
+
+    def predecessors(self, state: int) -> Transitions:
+        """Return from where each action led to this state, and how often."""
+        k = _key(state)
+        with self._gate:
+            m = self._memory
+            t = self._find(k)
+            start, length = (0, 0) if t == NIL else m.block[t, [OFFSET, LENGTH]]
+            none = np.empty(0, np.int64)
+            words = m.edge[start : start + length]
+            return self._as_transitions(words, np.full(length, t), none, none)
+
+    def __len__(self) -> int:
+        return int(self._memory.meta[STATES])
+
+    @property
+    def n_transitions(self) -> int:
+        """How many transitions are counted."""
+        return int(self._memory.meta[TRANSITIONS])
+
+    @property
+    def queue_length(self) -> int:
+        """How many states wait to be swept from."""
+        return int(self._memory.meta[QUEUED])
+
+    @property
+    def total_backups(self) -> int:
+        """How many backups have been done."""
+        return int(self._memory.meta[BACKUPS])
+
+    @property
+    def total_pops(self) -> int:
+        """How many states have been swept from."""
+        return int(self._memory.meta[POPS])
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the table's arrays take."""
+        return nbytes(self._memory)
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the table holds, queue included, as plain arrays and numbers."""
+        with self._gate:
+            return pack(self._memory, self._settings())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become the saved table; ValueError, and nothing changed, if it does not fit."""
+        memory = unpack(state, self._settings())
+        kernels.rebuild_index(memory, in_use(memory))
+        with self._gate:
+            self._use(memory)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "n_actions": self.n_actions,
+            "discount": self.discount,
+            "min_priority": self.min_priority,
+            "queue": self.queue,
+        }
+
+    # --- sharing with a sweeper in the background -------------------------------------------------
+
+    def share(self, gate: Alone) -> None:
+        """Let every use of the table pass this gate from now on."""
+        self._gate = gate
+
+    def sweep_between(self, gate: Gate, max_backups: int) -> tuple[int, int]:
+        """Sweep, in a thread of its own, whenever nobody else is at the gate; see gate.py."""
+        return sweep_between(
+            self._memory, gate.words, self._background_batch, max_backups, *self._numbers
+        )
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _use(self, memory: Memory) -> None:
+        self._memory = memory
+        self._nearby = hamming.neighbourhood(memory)
+        self._gate.arrays_moved()
+
+    def _find(self, key: int) -> int:
+        return int(kernels.find_state(self._memory.key, self._memory.slot, np.uint64(key)))
+
+    def _mean_reward(self, s: int, a: int) -> float:
+        m = self._memory
+        mean = (m.reward[s, a] + m.reward_carry[s, a]) / m.n[s, a]
+        return float(mean + m.offset[s, a]) if len(m.offset) else float(mean)
+
+    def _add(self, transitions: Columns) -> None:
+        done, outcome = 0, kernels.STATES_FULL
+        while outcome != kernels.DONE:
+            done, outcome = kernels.add(self._memory, done, *transitions, *self._numbers)
+            if outcome == kernels.COUNT_FULL:
+                raise OverflowError(f"a state and action can be counted {MAX_COUNT} times")
+            if outcome != kernels.DONE:
+                self._grow(states=outcome == kernels.STATES_FULL)
+
+    def _delete(self, transitions: Columns) -> None:
+        missing = kernels.delete(self._memory, *transitions, *self._numbers)
+        if missing < len(transitions[0]):
+            state, action, _, next_state, terminal = (column[missing] for column in transitions)
+            end = "the end" if terminal else f"state {next_state}"
+            raise KeyError(
+                f"transition {missing}: from state {state} by action {action} to {end} "
+                "is not in the table"
+            )
+
+    def _grow(self, *, states: bool) -> None:
+        """Double the room for states or for edges."""
+        old = self._memory
+        n_states, n_edges = len(old.key) * (1 + states), len(old.edge) * (2 - states)
+        if n_states > MAX_STATES:
+            raise OverflowError(f"a table holds up to {MAX_STATES} states")
+        new = allocate(
+            self.n_actions,
+            n_states,
+            n_edges,
+            exact=self.queue == "exact",
+            offsets=len(old.offset) > 0,
+        )
+        copy_into(new, old)
+        kernels.rebuild_index(new, in_use(new))
+        self._use(new)
+
+    def _as_transitions(
+        self,
+        words: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        end_actions: NDArray[np.int64],
+    ) -> Transitions:
+        """Return edges and, after them, terminal transitions in terms of keys."""
+        m = self._memory
+        sources = np.concatenate([words & STATE_MASK, ends])
+        actions = np.concatenate([words >> ACTION_SHIFT & 255, end_actions])
+        nowhere = np.zeros(len(ends), np.uint64)
+        return Transitions(
+            states=m.key[sources],
+            actions=actions,
+            next_states=np.concatenate([m.key[targets], nowhere]),
+            terminals=np.arange(len(sources)) >= len(words),
+            counts=np.concatenate([words >> COUNT_SHIFT, m.terminal[ends, end_actions]]),
+        )
+
+    # --- what callers hand in ---------------------------------------------------------------------
+
+    def _action(self, action: int) -> int:
+        a = _index("action", action)
+        if not 0 <= a < self.n_actions:
+            raise ValueError(f"action {a}: allowed is 0 to {self.n_actions - 1}")
+        return a
+
+    def _transition(
+        self, state: int, action: int, reward: float, next_state: int | None
+    ) -> Columns:
+        """Check a transition and return it as arrays of length 1."""
+        states, actions, rewards, next_states, terminals = self._one
+        states[0] = _key(state)
+        actions[0] = self._action(action)
+        rewards[0] = _finite(reward)
+        next_states[0] = 0 if next_state is None else _key(next_state)
+        terminals[0] = next_state is None
+        return self._one
+
+    def _transitions(
+        self,
+        states: ArrayLike,
+        actions: ArrayLike,
+        rewards: ArrayLike,
+        next_states: ArrayLike,
+        terminals: ArrayLike,
+    ) -> Columns:
+        """Check transitions and return them as arrays of equal length."""
+        columns = (
+            _keys(states),
+            self._actions(actions),
+            _rewards(rewards),
+            _keys(next_states),
+            np.ascontiguousarray(terminals, np.bool_),
+        )
+        shapes = {column.shape for column in columns}
+        if len(shapes) != 1 or columns[0].ndim != 1:
+            raise ValueError(
+                "states, actions, rewards, next_states and terminals must be lists of one length, "
+                f"not of shapes {', '.join(str(column.shape) for column in columns)}"
+            )
+        return columns
+
+    def _actions(self, actions: ArrayLike) -> NDArray[np.uint8]:
+        array = _integers("actions", actions)
+        wrong = (array < 0) | (array >= self.n_actions)
+        if wrong.any():
+            raise ValueError(f"action {array[wrong][0]}: allowed is 0 to {self.n_actions - 1}")
+        return np.ascontiguousarray(array, np.uint8)
+
+
+def _key(state: int) -> int:
+    k = _index("state", state)
+    if not 0 <= k < 1 << 64:
+        raise ValueError(f"state {k}: allowed is 0 to 2**64 - 1")
+    return k
+
+
+def _index(name: str, value: int) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} {value!r}: allowed are integers") from None
+
+
+def _finite(reward: float) -> float:
+    if not math.isfinite(reward):
+        raise ValueError(f"reward {reward}: allowed are finite numbers")
+    return float(reward)
+
+
+def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} of type {array.dtype}: allowed are integers of up to 64 bits")
+    return array
+
+
+def _keys(states: ArrayLike) -> NDArray[np.uint64]:
+    if isinstance(states, list | tuple):  # NumPy would make floats of a mixture of large and small
+        states = np.array([_key(state) for state in states], np.uint64)
+    array = _integers("states", states)
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        raise ValueError(f"state {array.min()}: allowed is 0 to 2**64 - 1")
+    return np.ascontiguousarray(array, np.uint64)
+
+
+def _rewards(rewards: ArrayLike) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(rewards, np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"reward {array[~np.isfinite(array)][0]}: allowed are finite numbers")
+    return array

@@ -1,0 +1,99 @@
+"""The neighbour estimate equals a brute-force search."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.planning.models import random_steps
+from vast.planning import ReferenceTable, TransitionTable
+from vast.planning.hamming import PROBE_1, PROBE_2
+
+
+def brute_force(table: TransitionTable, state: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Compare with every state and average over the nearest ones that know the action."""
+    states = table.states()
+    q = table._memory.q
+    rows = [table._find(int(s)) for s in states]
+    known, n = q[rows], table._memory.n[rows]
+    far = np.bitwise_count(states ^ np.uint64(state)).astype(int)
+    values, distances = np.zeros(table.n_actions), np.full(table.n_actions, -1)
+    for a in range(table.n_actions):
+        if (n[:, a] > 0).any():
+            distances[a] = far[n[:, a] > 0].min()
+            shell = (n[:, a] > 0) & (far == distances[a])
+            values[a] = np.average(known[shell, a], weights=n[shell, a])
+    return values, distances
+
+
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 3), st.floats(-1, 1))),
+    near=st.integers(0, 2**64 - 1),
+    flips=st.sets(st.integers(0, 63), max_size=4),
+)
+def test_it_agrees_with_the_reference(
+    steps: list[tuple[int, int, float]], near: int, flips: set[int]
+) -> None:
+    table, reference = TransitionTable(5), ReferenceTable(5)
+    for state, action, reward in steps:
+        table.add(state, action, reward, None)
+        reference.add(state, action, reward, None)
+    for state in {near, *(s for s, *_ in steps)}:
+        for query in (state, state ^ sum(1 << bit for bit in flips)):
+            q, distance = table.estimate(query)
+            wanted_q, wanted_distance = reference.estimate(query)
+            np.testing.assert_array_equal(distance, wanted_distance)
+            np.testing.assert_allclose(q, wanted_q, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_states", [300, 2 * PROBE_1, 2 * PROBE_2])
+def test_every_way_of_searching_finds_the_nearest(n_states: int) -> None:
+    """Few, many and very many states are searched differently; codes cluster as real ones do."""
+    rng = np.random.default_rng(n_states)
+    keys = rng.integers(0, 2**22, n_states, np.uint64)
+    table = TransitionTable(3, 0.9, 1e-3)
+    columns = random_steps(rng, 2 * n_states, keys, 2)
+    table.add_many(*columns)
+    table.add(int(keys[0]), 2, 1.0, None)  # one action is known in a single place
+    table.sweep()
+    bits = np.uint64(1) << rng.integers(0, 64, (60, 6), np.uint64)
+    queries = [int(keys[i] ^ np.bitwise_xor.reduce(bits[i, : i % 7])) for i in range(60)]
+    many_q, many_distance = table.estimate_many(queries)
+    for i, query in enumerate(queries):
+        wanted_q, wanted_distance = brute_force(table, query)
+        q, distance = table.estimate(query)
+        np.testing.assert_array_equal(distance, wanted_distance)
+        np.testing.assert_allclose(q, wanted_q, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(many_q[i], q)
+        np.testing.assert_array_equal(many_distance[i], distance)
+    assert {0, 1, 2}.issubset(set(many_distance[:, 0]) | set(many_distance[:, 1]))
+
+
+def test_an_action_never_taken_anywhere_is_estimated_as_zero() -> None:
+    table = TransitionTable(2)
+    np.testing.assert_array_equal(table.estimate(3), ([0, 0], [-1, -1]))
+    table.add(1, 0, -2.0, None)
+    np.testing.assert_array_equal(table.estimate(1), ([-2, 0], [0, -1]))
+
+
+def test_each_action_has_its_own_distance_and_counts_weigh() -> None:
+    table = TransitionTable(2)
+    table.add(0b0000, 0, 1.0, None)
+    table.add(0b0011, 1, 6.0, None)
+    table.add(0b0101, 1, 0.0, None)
+    table.add(0b0101, 1, 0.0, None)
+    table.add(0b1111, 1, 99.0, None)
+    q, distance = table.estimate(0)
+    np.testing.assert_array_equal(distance, [0, 2])
+    np.testing.assert_allclose(q, [1.0, 2.0])
+
+
+def test_released_states_are_no_neighbours() -> None:
+    table = TransitionTable(1)
+    table.add(0b1, 0, 5.0, None)
+    table.add(0b1111, 0, 1.0, None)
+    table.delete(0b1, 0, 5.0, None)
+    np.testing.assert_array_equal(table.estimate(0), ([1.0], [4]))

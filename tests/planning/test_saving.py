@@ -1,0 +1,135 @@
+"""A saved table goes on exactly where it stopped, and a damaged one is refused."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from tests.planning.models import Episode, assert_sound, episodes, play, random_steps, some
+from tests.planning.test_experience import snapshot
+from vast.planning import TransitionTable
+from vast.planning.table import Queue
+
+QUEUES: tuple[Queue, ...] = ("bucketed", "exact")
+
+
+def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
+    file = io.BytesIO()
+    np.savez(file, **state)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+@given(before=episodes(most=60), after=episodes(most=60), queue=st.sampled_from(QUEUES))
+def test_a_loaded_table_behaves_bit_for_bit_as_the_one_saved(
+    before: Episode, after: Episode, queue: Queue
+) -> None:
+    settings = (before.n_actions, before.discount, 1e-9, queue)
+    table = TransitionTable(*settings)
+    play(before, table)
+    copy = TransitionTable(*settings)
+    copy.load_state_dict(through_a_file(table.state_dict()))
+    assert snapshot(copy) == snapshot(table)
+    assert_sound(copy)
+    events = [
+        (kind, what)
+        for kind, what in after.events
+        if kind == "sweep" or (kind == "add" and what[1] < before.n_actions)  # type: ignore[index]
+    ]
+    for one in (table, copy):
+        play(Episode(before.n_actions, before.discount, events), one)
+        one.sweep(30)
+    assert snapshot(copy) == snapshot(table)
+    table.sweep()
+    copy.sweep()
+    assert snapshot(copy) == snapshot(table)
+
+
+def test_a_large_table_goes_on_exactly_in_the_middle_of_a_sweep() -> None:
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 2**64, 5000, np.uint64)
+    table = TransitionTable(3, 0.95, 1e-6)
+    table.add_many(*random_steps(rng, 20_000, keys, 3))
+    table.sweep(30_000)
+    copy = TransitionTable(3, 0.95, 1e-6)
+    copy.load_state_dict(table.state_dict())
+    for _ in range(20):
+        more = random_steps(rng, 300, keys, 3)
+        for one in (table, copy):
+            one.add_many(*more)
+            one.sweep(1000)
+        assert snapshot(copy) == snapshot(table)
+    np.testing.assert_array_equal(copy.estimate(12345), table.estimate(12345))
+
+
+def test_a_saved_table_is_a_copy() -> None:
+    table = TransitionTable(2)
+    table.add(1, 0, 1.0, 2)
+    saved = table.state_dict()
+    table.add(1, 1, 1.0, 2)
+    copy = TransitionTable(2)
+    copy.load_state_dict(saved)
+    copy.add(5, 1, 1.0, 2)
+    again = TransitionTable(2)
+    again.load_state_dict(saved)
+    assert (again.count(1, 0), again.count(1, 1), again.count(5, 1)) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_actions": 4}, "n_actions is 3, here it is 4"),
+        ({"discount": 0.5}, "discount is 0.99, here it is 0.5"),
+        ({"min_priority": 1e-3}, "min_priority is 5e-05, here it is 0.001"),
+        ({"queue": "exact"}, "queue is 'bucketed', here it is 'exact'"),
+    ],
+)
+def test_a_table_with_other_settings_is_refused(settings: dict[str, Any], message: str) -> None:
+    saved = TransitionTable(3).state_dict()
+    with pytest.raises(ValueError, match=message):
+        TransitionTable(**({"n_actions": 3} | settings)).load_state_dict(saved)
+
+
+@given(data=st.data(), queue=st.sampled_from(QUEUES))
+def test_a_damaged_table_is_refused_or_harmless(data: st.DataObject, queue: Queue) -> None:
+    """No number in a file can make the kernels leave their memory."""
+    rng = np.random.default_rng(1)
+    keys = np.arange(40, dtype=np.uint64)
+    table = TransitionTable(2, 0.9, 1e-3, queue)
+    columns = random_steps(rng, 200, keys, 2)
+    table.add_many(*columns)
+    table.delete_many(*some(columns, slice(50)))
+    table.sweep(100)
+    saved = table.state_dict()
+    name = data.draw(st.sampled_from(sorted(saved)))
+    kind = data.draw(st.sampled_from(["drop", "cut", "change"]))
+    value = saved[name]
+    if kind == "drop" or not isinstance(value, np.ndarray) or value.size == 0:
+        del saved[name]
+    elif kind == "cut":
+        saved[name] = value[: data.draw(st.integers(0, len(value) - 1))]
+    else:
+        at = data.draw(st.integers(0, value.size - 1))
+        wrong = data.draw(st.sampled_from([-(2**31), -2, -1, 5, 77, 2**31 - 1]))
+        saved[name].flat[at] = value.dtype.type(np.int64(wrong))
+    copy = TransitionTable(2, 0.9, 1e-3, queue)
+    copy.add(1, 1, 1.0, None)
+    before = snapshot(copy)
+    try:
+        copy.load_state_dict(saved)
+    except ValueError as error:
+        event(str(error))
+        refused = True
+    else:
+        refused = False
+    if refused:
+        assert snapshot(copy) == before
+        return
+    copy.add_many(*columns)
+    copy.sweep(10_000)
+    copy.delete_many(*columns)
+    copy.estimate_many(keys)
