@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import tyro
@@ -15,7 +16,7 @@ from vast.errors import UserError, unknown
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
 
 
-def figure(name: Annotated[str, tyro.conf.Positional], out: str = "figures") -> None:
+def figure(name: Annotated[str, tyro.conf.Positional], out: Path = Path("figures")) -> None:
     """Draw a figure of the paper.
 
     Args:
@@ -71,8 +72,9 @@ def _deferred(function: Callable[..., None]) -> Callable[..., Callable[[], None]
 
 def _one_line(box: str) -> str:
     """Return what a tyro error box says, without its frame and its pointer to the help."""
-    text = " ".join(line.strip("│ ") for line in box.splitlines() if line.startswith("│"))
-    parts = [" ".join(part.split()) for part in re.split("─+", text)]
+    lines = [line.strip("│| ") for line in box.splitlines() if line[:1] in ("│", "|")]
+    text = " ".join("\n" if re.fullmatch("[─-]+", line) else line for line in lines)
+    parts = [" ".join(part.split()) for part in text.split("\n")]
     return "; ".join(part for part in parts if not part.startswith("For full helptext"))
 
 

@@ -1,0 +1,63 @@
+"""The `vast` command: what it writes, and what it says of a mistake."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from vast.cli import main
+
+
+def test_figure_draws_into_the_folder_named_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["figure", "fig1", "--out", str(tmp_path / "here")])
+    file = tmp_path / "here" / "fig1.png"
+    assert capsys.readouterr().out == f"wrote {file}\n"
+    assert [path.name for path in file.parent.iterdir()] == ["fig1.png"]
+    picture = imread(file)
+    assert picture.shape[1] > 1000
+    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figur", "fig1"], "unknown command 'figur': allowed are figure; did you mean 'figure'?"),
+        (["figure", "fig2"], "unknown figure 'fig2': allowed are fig1; did you mean 'fig1'?"),
+        (
+            ["figure", "fig1", "--ou", "x"],
+            "Unrecognized options: --ou, x; Perhaps you meant: --out",
+        ),
+        (["figure"], "Missing from vast figure"),
+        (["figure", "fig1", "--out"], "Missing value for argument '--out'"),
+        ([], "Expected one of {figure}"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith(f"vast: {message}")
+    assert error.count("\n") == 1
+
+
+def test_help_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--help"])
+    assert stop.value.code == 0
+    assert "Draw a figure of the paper" in capsys.readouterr().out
+
+
+def test_importing_vast_loads_nothing_heavy() -> None:
+    heavy = ("numba", "matplotlib", "torch", "vizdoom", "ale_py", "scipy")
+    code = f"import sys, vast; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
