@@ -71,11 +71,20 @@ def _deferred(function: Callable[..., None]) -> Callable[..., Callable[[], None]
 
 
 def _one_line(box: str) -> str:
-    """Return what a tyro error box says, without its frame and its pointer to the help."""
-    lines = [line.strip("│| ") for line in box.splitlines() if line[:1] in ("│", "|")]
-    text = " ".join("\n" if re.fullmatch("[─-]+", line) else line for line in lines)
-    parts = [" ".join(part.split()) for part in text.split("\n")]
-    return "; ".join(part for part in parts if not part.startswith("For full helptext"))
+    """Return what a tyro error box says, without its title, its frame and its pointer to the help.
+
+    Where the terminal cannot draw frames, the title stands above a rule; colours come and go, too.
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
+    lines = [line.strip("│ ") for line in plain.splitlines()]
+    parts = [" "]
+    for line in lines:
+        if re.fullmatch("[╭╰─-].*[╮╯─-]", line):
+            parts.append("")
+        else:
+            parts[-1] += f" {line}"
+    said = [" ".join(part.split()) for part in parts[1:]]
+    return "; ".join(part for part in said if part and not part.startswith("For full helptext"))
 
 
 def _fail(message: str) -> NoReturn:
