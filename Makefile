@@ -24,7 +24,7 @@ check: $(READY)  ## fast feedback while working
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not slow"
 
 bench: $(READY)  ## speed of the planning core, as ratios measured in one run
-	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python -m benchmarks.planning
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

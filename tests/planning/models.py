@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from vast.planning import TransitionTable
+from vast.planning.arguments import Columns
 from vast.planning.memory import (
     ACTION_SHIFT,
     CHUNK,
@@ -27,7 +28,6 @@ from vast.planning.memory import (
     TAIL_AT,
     in_use,
 )
-from vast.planning.table import Columns
 
 
 class Step(NamedTuple):

@@ -15,7 +15,7 @@ from tests.planning.models import (
     random_steps,
 )
 from vast.planning import BackgroundSweeper, InlineSweeper, Sweeper, TransitionTable
-from vast.planning.table import Columns
+from vast.planning.arguments import Columns
 
 
 def wait_until_swept(table: TransitionTable, seconds: float = 60.0) -> None:

@@ -25,13 +25,8 @@ Float: TypeAlias = Any
 """numbers in compiled code, whose widths Numba infers"""
 
 SOURCES = (
-    "compiled.py",
-    "memory.py",
-    "queues.py",
-    "kernels.py",
-    "hamming.py",
-    "gate.py",
-    "saved.py",
+    *("compiled.py", "memory.py", "queues.py", "index.py", "edges.py"),
+    *("kernels.py", "hamming.py", "gate.py", "saved.py"),
 )
 """the files whose functions are compiled"""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.planning.compiled import Int, kernel, part, popcount
-from vast.planning.kernels import find
+from vast.planning.index import find
 from vast.planning.memory import NIL, SLOTS, Memory
 
 BITS = 64

@@ -1,4 +1,4 @@
-"""The inner loops over a table's memory: finding, adding and deleting transitions, and sweeping.
+"""The inner loops over a table's memory: adding and deleting transitions, and sweeping.
 
 Q(s, a) is kept as a sum of two numbers, q and a small `carry`, updated without loss (Knuth's
 two-sum). Small backups add many small changes to each value, and plain rounding would do harm
@@ -15,21 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.planning.compiled import Float, Int, kernel, part, prefetch
+from vast.planning.edges import (
+    count_edge,
+    find_edge,
+    lacks_room,
+    release_if_unused,
+    uncount_edge,
+)
+from vast.planning.index import find, obtain
 from vast.planning.memory import (
     ACTION_SHIFT,
     BACKUPS,
     COUNT_SHIFT,
-    FREE_STATE,
     LENGTH,
     MAX_COUNT,
     N_FREE,
-    NEXT_FREE,
     NIL,
     OFFSET,
     ONE_COUNT,
-    PAIR_MASK,
-    POOL_USED,
-    SIZE_CLASS,
     SLOTS,
     STATE_MASK,
     STATES,
@@ -41,213 +44,8 @@ from vast.planning.queues import forget, set_priority, take
 DONE, STATES_FULL, EDGES_FULL, COUNT_FULL, MISSING = range(5)
 """what a kernel says of a transition"""
 
-STRIDE = 256
-"""how many edges are compared before looking whether the one sought was among them"""
 AHEAD = 4
 """how many states ahead of the current one their predecessors are fetched"""
-
-# --- from key to state: open addressing with linear probing ---------------------------------------
-
-
-@part
-def mix(key: np.uint64) -> np.uint64:
-    """Scramble a key, so that keys that differ in few bits fall far apart."""
-    factor = np.uint64(0xD6E8FEB86659FD93)
-    shift = np.uint64(32)
-    key = (key ^ (key >> shift)) * factor
-    key = (key ^ (key >> shift)) * factor
-    return key ^ (key >> shift)
-
-
-@part
-def find(key: NDArray[Any], slot: NDArray[Any], k: np.uint64) -> Int:
-    """Return the state with key k, or NIL."""
-    mask = np.uint64(slot.size - 1)
-    i = mix(k) & mask
-    while slot[i] != NIL:
-        if key[slot[i]] == k:
-            return np.int64(slot[i])
-        i = (i + np.uint64(1)) & mask
-    return np.int64(NIL)
-
-
-@part
-def enter(slot: NDArray[Any], k: np.uint64, s: Int) -> None:
-    """Write state s under key k, which is not there yet."""
-    mask = np.uint64(slot.size - 1)
-    i = mix(k) & mask
-    while slot[i] != NIL:
-        i = (i + np.uint64(1)) & mask
-    slot[i] = s
-
-
-@part
-def strike(key: NDArray[Any], slot: NDArray[Any], k: np.uint64) -> None:
-    """Remove key k, moving later entries back so that no search is cut short."""
-    mask = np.uint64(slot.size - 1)
-    one = np.uint64(1)
-    i = mix(k) & mask
-    while key[slot[i]] != k:
-        i = (i + one) & mask
-    j = (i + one) & mask
-    while slot[j] != NIL:
-        home = mix(key[slot[j]]) & mask
-        if ((j - home) & mask) >= ((j - i) & mask):
-            slot[i] = slot[j]
-            i = j
-        j = (j + one) & mask
-    slot[i] = NIL
-
-
-@part
-def obtain(m: Memory, k: np.uint64) -> Int:
-    """Return the state with key k, new if need be."""
-    s = find(m.key, m.slot, k)
-    if s != NIL:
-        return s
-    s = m.meta[FREE_STATE]
-    if s != NIL:
-        m.meta[FREE_STATE] = m.block[s, NEXT_FREE]
-        m.meta[N_FREE] -= 1
-    else:
-        s = m.meta[SLOTS]
-        m.meta[SLOTS] += 1
-    m.key[s] = k
-    m.u[s] = 0.0
-    m.q[s, :] = -np.inf
-    enter(m.slot, k, s)
-    return s
-
-
-@kernel
-def find_state(key: NDArray[Any], slot: NDArray[Any], k: np.uint64) -> Int:
-    """Return the state with key k, or NIL."""
-    return find(key, slot, k)
-
-
-@kernel
-def rebuild_index(m: Memory, in_use: NDArray[Any]) -> None:
-    """Fill an empty hash table with the states in use."""
-    for s in range(m.meta[SLOTS]):
-        if in_use[s]:
-            enter(m.slot, m.key[s], s)
-
-
-# --- predecessors: contiguous blocks of 4, 8, 16 ... edges in one pool ----------------------------
-
-
-@part
-def find_edge(m: Memory, t: Int, pair: Int) -> Int:
-    """Return where the edge from a (state, action) pair to state t is, or NIL."""
-    i = np.uint64(m.block[t, OFFSET])
-    end = i + np.uint64(m.block[t, LENGTH])
-    # A state can have a hundred thousand predecessors; this finds in which part of them to look.
-    while i < end:
-        part_end = min(i + np.uint64(STRIDE), end)
-        difference = np.int64(PAIR_MASK)
-        for j in range(i, part_end):
-            difference = min(difference, (m.edge[j] ^ pair) & PAIR_MASK)
-        if difference == 0:
-            break
-        i = part_end
-    while i < end and (m.edge[i] & PAIR_MASK) != pair:
-        i += np.uint64(1)
-    return np.int64(i) if i < end else np.int64(NIL)
-
-
-@part
-def lacks_room(m: Memory, t: Int) -> bool:
-    """Tell whether the pool must grow before state t, NIL if new, can get one more predecessor."""
-    size = 0
-    if t != NIL:
-        size = m.block[t, SIZE_CLASS]
-        if size > 0 and m.block[t, LENGTH] < 1 << (size - 1):
-            return False
-    size = max(size + 1, 3)
-    return bool(m.free_block[size] == NIL and m.meta[POOL_USED] + (1 << (size - 1)) > m.edge.size)
-
-
-@part
-def release_block(m: Memory, start: Int, size: Int) -> None:
-    """Put a block on the list of free ones of its size."""
-    m.edge[start] = m.free_block[size]
-    m.free_block[size] = start
-
-
-@part
-def move_to_larger_block(m: Memory, t: Int) -> None:
-    """Give the predecessors of t twice the room they have."""
-    old, size = np.int64(m.block[t, OFFSET]), m.block[t, SIZE_CLASS]
-    larger = max(size + 1, 3)
-    start = m.free_block[larger]
-    if start != NIL:
-        m.free_block[larger] = m.edge[start]
-    else:
-        start = m.meta[POOL_USED]
-        m.meta[POOL_USED] += 1 << (larger - 1)
-    if size > 0:
-        for i in range(m.block[t, LENGTH]):
-            m.edge[start + i] = m.edge[old + i]
-        release_block(m, old, size)
-    m.block[t, OFFSET] = start
-    m.block[t, SIZE_CLASS] = larger
-
-
-@part
-def count_edge(m: Memory, t: Int, pair: Int) -> None:
-    """Count one more transition from a (state, action) pair to state t."""
-    at = find_edge(m, t, pair)
-    if at != NIL:
-        m.edge[at] += ONE_COUNT
-        return
-    length, size = m.block[t, LENGTH], m.block[t, SIZE_CLASS]
-    if size == 0 or length == 1 << (size - 1):
-        move_to_larger_block(m, t)
-    m.edge[m.block[t, OFFSET] + length] = ONE_COUNT | pair
-    m.block[t, LENGTH] = length + 1
-
-
-@part
-def uncount_edge(m: Memory, t: Int, at: Int) -> None:
-    """Count one transition less; an edge with none left gives its place to the block's last."""
-    m.edge[at] -= ONE_COUNT
-    if m.edge[at] < ONE_COUNT:
-        last = m.block[t, LENGTH] - 1
-        m.edge[at] = m.edge[m.block[t, OFFSET] + last]
-        m.block[t, LENGTH] = last
-
-
-@part
-def release_if_unused(m: Memory, s: Int) -> None:
-    """Free the row of a state that no transition leaves or enters any more."""
-    if m.block[s, LENGTH] > 0:
-        return
-    for a in range(m.n.shape[1]):
-        if m.n[s, a] > 0:
-            return
-    forget(m, s)
-    strike(m.key, m.slot, np.uint64(m.key[s]))
-    if m.block[s, SIZE_CLASS] > 0:
-        release_block(m, np.int64(m.block[s, OFFSET]), m.block[s, SIZE_CLASS])
-        m.block[s, SIZE_CLASS] = 0
-    m.block[s, NEXT_FREE] = m.meta[FREE_STATE]
-    m.meta[FREE_STATE] = s
-    m.meta[N_FREE] += 1
-
-
-@kernel
-def edges_from(m: Memory, s: Int, words: NDArray[Any], targets: NDArray[Any]) -> Int:
-    """Write the edges that leave state s, and where they lead; return how many there are."""
-    found = 0
-    for t in range(m.meta[SLOTS]):
-        start = np.int64(m.block[t, OFFSET])
-        for i in range(start, start + m.block[t, LENGTH]):
-            if (m.edge[i] & STATE_MASK) == s:
-                words[found] = m.edge[i]
-                targets[found] = t
-                found += 1
-    return found
-
 
 # --- values ---------------------------------------------------------------------------------------
 
@@ -271,18 +69,29 @@ def queue_limit(value: Float, min_priority: Float, noise: Float) -> Float:
 
 
 @part
+def row_words(n_actions: np.uint64) -> np.uint64:
+    """Return the length of a row in words of 8 bytes, a multiple of 8; see memory.py."""
+    return (np.uint64(2) * n_actions + np.uint64(9)) >> np.uint64(3) << np.uint64(3)
+
+
+@part
 def settle(m: Memory, s: Int, min_priority: Float, noise: Float) -> None:
     """Find V(s) among all actions, and queue s accordingly (Algorithm 2, lines 8-9)."""
+    n_actions = np.uint64(m.q.shape[1])
+    row = np.uint64(s) * row_words(n_actions)
+    q_at = row + np.uint64(1)
     best: Int = np.uint64(0)
-    for a in range(np.uint64(1), np.uint64(m.q.shape[1])):
-        if m.q[s, a] > m.q[s, best]:
-            best = a
+    v: Float = m.f8[q_at]
+    for a in range(np.uint64(1), n_actions):
+        # Chosen without a jump: which action is best is hard to predict.
+        q = m.f8[q_at + a]
+        better = q > v
+        v = q if better else v
+        best = a if better else best
     m.best[s] = best
-    v: Float = m.q[s, best]
-    if v == -np.inf:
-        v = 0.0
+    v = 0.0 if v == -np.inf else v
     limit = queue_limit(v, min_priority, noise)
-    set_priority(m, s, abs(m.u[s] - v), limit)
+    set_priority(m, s, abs(m.f8[row] - v), limit)
 
 
 @part
@@ -524,13 +333,23 @@ def shift_reward(
 
 @part
 def tell_predecessors(m: Memory, t: Int, discount: Float, min_priority: Float, noise: Float) -> Int:
-    """Pass the change of V(t) on to every Q(s, a) that leads to t (Algorithm 2, lines 4-10)."""
+    """Pass the change of V(t) on to every Q(s, a) that leads to t (Algorithm 2, lines 4-10).
+
+    This is where the time goes, and what `change_q` and `settle` do is written out for it: where
+    the fields of a row are follows from one product (see memory.py), and V(s) needs a look at all
+    actions only if the best one has become worse.
+    """
     forget(m, t)
     v = m.q[t, np.uint64(m.best[t])]
     if v == -np.inf:
         v = 0.0
     change = discount * (v - m.u[t])
     m.u[t] = v
+    one, two, four = np.uint64(1), np.uint64(2), np.uint64(4)
+    n_actions = np.uint64(m.q.shape[1])
+    words = row_words(n_actions)
+    carry_in_row = two + two * n_actions
+    best_in_row = np.uint64(7) + np.uint64(8) * n_actions
     start = np.uint64(m.block[t, OFFSET])
     length = np.uint64(m.block[t, LENGTH])
     for i in range(start, start + length):
@@ -538,19 +357,27 @@ def tell_predecessors(m: Memory, t: Int, discount: Float, min_priority: Float, n
         s = edge & np.uint64(STATE_MASK)
         a = (edge >> np.uint64(ACTION_SHIFT)) & np.uint64(255)
         count = np.float64(edge >> np.uint64(COUNT_SHIFT))
-        old = m.q[s, a]
-        new = change_q(m, s, a, change * count / m.n[s, a])
-        best = np.uint64(m.best[s])
+        row = s * words
+        q_at = row + one
+        carry_at = two * row + carry_in_row + a
+        best_at = four * row + best_in_row
+        old = m.f8[q_at + a]
+        add = change * count / m.i4[carry_at + n_actions] + np.float64(m.f4[carry_at])
+        new = old + add
+        rounded = new - old
+        m.f4[carry_at] = (old - (new - rounded)) + (add - rounded)
+        m.f8[q_at + a] = new
+        best = np.uint64(m.i2[best_at])
         if a == best:
             if new < old:
                 settle(m, s, min_priority, noise)
                 continue
-        elif new > m.q[s, best]:
-            m.best[s] = a
+        elif new > m.f8[q_at + best]:
+            m.i2[best_at] = a
         else:
             continue
         limit = queue_limit(new, min_priority, noise)
-        set_priority(m, s, abs(m.u[s] - new), limit)
+        set_priority(m, s, abs(m.f8[row] - new), limit)
     return np.int64(length)
 
 

@@ -2,8 +2,14 @@
 
 A backup reads and writes most of what is known about one state, at a place that is rarely in the
 cache. All of that is therefore kept in one row of bytes per state, aligned to the 64 bytes of a
-cache line (exactly one line up to three actions); the arrays `u`, `q`, `carry`, `n`, `place`, `tag`
-and `best` are strided views into these rows. What only adding and deleting need lies elsewhere.
+cache line (exactly one line up to three actions):
+
+    bytes  8   8 A    4 A    4 A   4      2    2
+           u   q      carry  n     place  tag  best
+
+The arrays of these names are strided views into the rows; `f8`, `f4`, `i4` and `i2` are all their
+bytes as flat arrays of numbers, for the innermost loop, which so computes the place of a row only
+once. What only adding and deleting need lies elsewhere.
 """
 
 from typing import Any, NamedTuple
@@ -97,6 +103,16 @@ class Memory(NamedTuple):
     """[S] |U - V| of the states in the heap; [0] with the bucketed queue"""
     meta: NDArray[np.int64]
     """[N_META] counters and list heads"""
+    f8: NDArray[np.float64]
+    f4: NDArray[np.float32]
+    i4: NDArray[np.int32]
+    i2: NDArray[np.int16]
+    """the rows of all states, one after the other"""
+
+
+IN_ROWS = ("u", "q", "carry", "n", "place", "tag", "best")
+FLAT = ("f8", "f4", "i4", "i2")
+"""the two ways to see the rows"""
 
 
 def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offsets: bool) -> Memory:
@@ -136,6 +152,10 @@ def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offset
         heap=np.zeros(n_heap, np.int32),
         priority=np.zeros(n_heap),
         meta=np.zeros(N_META, np.int64),
+        f8=rows.reshape(-1).view(np.float64),
+        f4=rows.reshape(-1).view(np.float32),
+        i4=rows.reshape(-1).view(np.int32),
+        i2=rows.reshape(-1).view(np.int16),
     )
     memory.meta[[FREE_STATE, TOP, FREE_CHUNK]] = NIL
     return memory
@@ -157,7 +177,7 @@ def _aligned_bytes(rows: int, width: int) -> NDArray[np.uint8]:
 def copy_into(new: Memory, old: Memory) -> None:
     """Copy a table's memory into a larger one; only the hash table is left to be rebuilt."""
     for name, source in old._asdict().items():
-        if name != "slot":
+        if name not in ("slot", *IN_ROWS, *FLAT[1:]):
             getattr(new, name)[: len(source)] = source
 
 
@@ -170,7 +190,6 @@ def in_use(m: Memory) -> NDArray[np.bool_]:
 
 def nbytes(m: Memory) -> int:
     """Return the bytes of all arrays, rows counted once."""
-    in_rows = ("u", "q", "carry", "n", "place", "tag", "best")
-    others = (array for name, array in m._asdict().items() if name not in in_rows)
+    others = (array for name, array in m._asdict().items() if name not in (*IN_ROWS, *FLAT[1:]))
     total: int = sum(array.nbytes for array in others)
-    return total + len(m.u) * row_bytes(m.q.shape[1])
+    return total

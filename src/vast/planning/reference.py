@@ -106,6 +106,11 @@ class ReferenceTable:
                 distance[action] = nearest
         return q, distance
 
+    @property
+    def queue_length(self) -> int:
+        """How many states wait to be swept from."""
+        return len(self._priority)
+
     def _future(self, next_state: int | None) -> float:
         return 0.0 if next_state is None else self.discount * self.u[next_state]
 

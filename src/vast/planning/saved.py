@@ -16,10 +16,12 @@ from vast.planning.memory import (
     CHUNK,
     CHUNKS_USED,
     COUNT_SHIFT,
+    FLAT,
     FREE_CHUNK,
     FREE_STATE,
     HEAD,
     HEAD_AT,
+    IN_ROWS,
     LENGTH,
     MAX_COUNT,
     MAX_STATES,
@@ -45,22 +47,19 @@ from vast.planning.memory import (
 
 VERSION = 1
 
+SAVED = tuple(name for name in Memory._fields if name not in ("slot", *FLAT))
 PER_STATE = (
-    *("u", "q", "carry", "n", "place", "tag", "best", "block", "key"),
-    *("reward", "reward_carry", "terminal", "offset", "heap", "priority"),
+    *IN_ROWS,
+    *("block", "key", "reward", "reward_carry", "terminal", "offset", "heap", "priority"),
 )
-"""arrays of which only the rows ever used are saved"""
+"""arrays of which only the part for rows ever used is saved"""
 
 
 def pack(m: Memory, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies of all that a table holds, cut to what is used."""
     used = {name: int(m.meta[SLOTS]) for name in PER_STATE}
     used |= {"edge": int(m.meta[POOL_USED]), "chunk": int(m.meta[CHUNKS_USED])}
-    arrays = {
-        name: array[: used.get(name, len(array))].copy()
-        for name, array in m._asdict().items()
-        if name != "slot"
-    }
+    arrays = {name: getattr(m, name)[: used.get(name)].copy() for name in SAVED}
     # How the queue is laid out depends on the room there was, so the room is part of the state.
     room = {"room_for_states": len(m.key), "room_for_edges": len(m.edge)}
     return {"version": VERSION, **settings, **room, **arrays}
@@ -74,7 +73,7 @@ def unpack(saved: Mapping[str, Any], settings: Mapping[str, Any]) -> Memory:
             raise ValueError(f"saved table: {name} is {theirs!r}, here it is {mine!r}")
     room_for_states = int(_scalar(saved, "room_for_states"))
     room_for_edges = int(_scalar(saved, "room_for_edges"))
-    arrays = {name: _array(saved, name) for name in Memory._fields if name != "slot"}
+    arrays = {name: _array(saved, name) for name in SAVED}
     slots, edges = len(arrays["key"]), len(arrays["edge"])
     _require(0 <= slots <= room_for_states <= MAX_STATES, "room_for_states")
     _require(0 <= edges <= room_for_edges < 1 << 31, "room_for_edges")

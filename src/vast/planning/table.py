@@ -1,7 +1,5 @@
 """The transition table: what was experienced, counted, and the values that follow from it."""
 
-import math
-import operator
 import sys
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
@@ -9,7 +7,16 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vast.planning import hamming, kernels
+from vast.planning import edges, hamming, index, kernels
+from vast.planning.arguments import (
+    Columns,
+    as_action,
+    as_columns,
+    as_integer,
+    as_key,
+    as_keys,
+    as_reward,
+)
 from vast.planning.gate import Alone, Gate, sweep_between
 from vast.planning.memory import (
     ACTION_SHIFT,
@@ -37,14 +44,6 @@ from vast.planning.queues import BATCH
 from vast.planning.saved import pack, unpack
 
 Queue = Literal["bucketed", "exact"]
-Columns = tuple[
-    NDArray[np.uint64],
-    NDArray[np.uint8],
-    NDArray[np.float64],
-    NDArray[np.uint64],
-    NDArray[np.bool_],
-]
-"""states, actions, rewards, next states and terminals of several transitions"""
 
 SLICE = 20_000_000
 """backups between two chances for an interrupt"""
@@ -138,7 +137,7 @@ class TransitionTable:
         terminals: ArrayLike,
     ) -> None:
         """Count transitions given as arrays, in their order."""
-        batch = self._transitions(states, actions, rewards, next_states, terminals)
+        batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
         with self._gate:
             self._add(batch)
 
@@ -151,7 +150,7 @@ class TransitionTable:
         terminals: ArrayLike,
     ) -> None:
         """Uncount transitions given as arrays: all of them, or KeyError and none."""
-        batch = self._transitions(states, actions, rewards, next_states, terminals)
+        batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
         with self._gate:
             self._delete(batch)
 
@@ -160,8 +159,8 @@ class TransitionTable:
 
         Kept as an offset on top of what is experienced later, until the pair's count reaches 0.
         """
-        k, a = _key(state), self._action(action)
-        reward = _finite(reward)
+        k, a = as_key(state), as_action(self.n_actions, action)
+        reward = as_reward(reward)
         with self._gate:
             s = self._find(k)
             if s == NIL or self._memory.n[s, a] == 0:
@@ -181,7 +180,7 @@ class TransitionTable:
         that there may be as many backups more than asked for as the last state has predecessors.
         None sweeps until the queue is empty.
         """
-        budget = sys.maxsize if max_backups is None else _index("max_backups", max_backups)
+        budget = sys.maxsize if max_backups is None else as_integer("max_backups", max_backups)
         if budget < 0:
             raise ValueError(f"max_backups {budget}: allowed is 0 or more, or None")
         done = 0
@@ -198,7 +197,7 @@ class TransitionTable:
 
     def q(self, state: int) -> NDArray[np.float64]:
         """Return Q(s, a) for each action, nan where it was never taken in this state."""
-        k = _key(state)
+        k = as_key(state)
         with self._gate:
             s = self._find(k)
             if s == NIL:
@@ -215,13 +214,13 @@ class TransitionTable:
         q, distance = np.empty((1, self.n_actions)), np.empty((1, self.n_actions), np.int64)
         with self._gate:
             keys = self._one[0]
-            keys[0] = _key(state)
+            keys[0] = as_key(state)
             hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far)
         return q[0], distance[0]
 
     def estimate_many(self, states: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return `estimate` for each of several states, as [K, A] arrays."""
-        keys = _keys(states)
+        keys = as_keys(states)
         shape = (keys.size, self.n_actions)
         q, distance = np.empty(shape), np.empty(shape, np.int64)
         with self._gate:
@@ -235,14 +234,14 @@ class TransitionTable:
 
     def count(self, state: int, action: int) -> int:
         """Return N(s, a), how often the action was taken in the state."""
-        k, a = _key(state), self._action(action)
+        k, a = as_key(state), as_action(self.n_actions, action)
         with self._gate:
             s = self._find(k)
             return 0 if s == NIL else int(self._memory.n[s, a])
 
     def mean_reward(self, state: int, action: int) -> float:
         """Return E[r|s,a], nan if the action was never taken in the state."""
-        k, a = _key(state), self._action(action)
+        k, a = as_key(state), as_action(self.n_actions, action)
         with self._gate:
             s = self._find(k)
             if s == NIL or self._memory.n[s, a] == 0:
@@ -267,20 +266,20 @@ class TransitionTable:
 
     def successors(self, state: int) -> Transitions:
         """Return where each action led from this state, and how often."""
-        k = _key(state)
+        k = as_key(state)
         with self._gate:
             m = self._memory
             s = self._find(k)
             most = 0 if s == NIL else int(m.n[s].sum())
             words, targets = np.empty(most, np.int64), np.empty(most, np.int64)
-            found = kernels.edges_from(m, s, words, targets) if most else 0
+            found = edges.edges_from(m, s, words, targets) if most else 0
             actions = np.flatnonzero(m.terminal[s]) if most else np.empty(0, np.int64)
             sources = np.full(len(actions), s)
             return self._as_transitions(words[:found], targets[:found], sources, actions)
 
     def predecessors(self, state: int) -> Transitions:
         """Return from where each action led to this state, and how often."""
-        k = _key(state)
+        k = as_key(state)
         with self._gate:
             m = self._memory
             t = self._find(k)
@@ -327,7 +326,7 @@ class TransitionTable:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Become the saved table; ValueError, and nothing changed, if it does not fit."""
         memory = unpack(state, self._settings())
-        kernels.rebuild_index(memory, in_use(memory))
+        index.rebuild_index(memory, in_use(memory))
         with self._gate:
             self._use(memory)
 
@@ -359,7 +358,7 @@ class TransitionTable:
         self._gate.arrays_moved()
 
     def _find(self, key: int) -> int:
-        return int(kernels.find_state(self._memory.key, self._memory.slot, np.uint64(key)))
+        return int(index.find_state(self._memory.key, self._memory.slot, np.uint64(key)))
 
     def _mean_reward(self, s: int, a: int) -> float:
         m = self._memory
@@ -399,7 +398,7 @@ class TransitionTable:
             offsets=len(old.offset) > 0,
         )
         copy_into(new, old)
-        kernels.rebuild_index(new, in_use(new))
+        index.rebuild_index(new, in_use(new))
         self._use(new)
 
     def _as_transitions(
@@ -422,98 +421,14 @@ class TransitionTable:
             counts=np.concatenate([words >> COUNT_SHIFT, m.terminal[ends, end_actions]]),
         )
 
-    # --- what callers hand in ---------------------------------------------------------------------
-
-    def _action(self, action: int) -> int:
-        a = _index("action", action)
-        if not 0 <= a < self.n_actions:
-            raise ValueError(f"action {a}: allowed is 0 to {self.n_actions - 1}")
-        return a
-
     def _transition(
         self, state: int, action: int, reward: float, next_state: int | None
     ) -> Columns:
-        """Check a transition and return it as arrays of length 1."""
+        """Return a transition as arrays of length 1, kept for the purpose."""
         states, actions, rewards, next_states, terminals = self._one
-        states[0] = _key(state)
-        actions[0] = self._action(action)
-        rewards[0] = _finite(reward)
-        next_states[0] = 0 if next_state is None else _key(next_state)
+        states[0] = as_key(state)
+        actions[0] = as_action(self.n_actions, action)
+        rewards[0] = as_reward(reward)
+        next_states[0] = 0 if next_state is None else as_key(next_state)
         terminals[0] = next_state is None
         return self._one
-
-    def _transitions(
-        self,
-        states: ArrayLike,
-        actions: ArrayLike,
-        rewards: ArrayLike,
-        next_states: ArrayLike,
-        terminals: ArrayLike,
-    ) -> Columns:
-        """Check transitions and return them as arrays of equal length."""
-        columns = (
-            _keys(states),
-            self._actions(actions),
-            _rewards(rewards),
-            _keys(next_states),
-            np.ascontiguousarray(terminals, np.bool_),
-        )
-        shapes = {column.shape for column in columns}
-        if len(shapes) != 1 or columns[0].ndim != 1:
-            raise ValueError(
-                "states, actions, rewards, next_states and terminals must be lists of one length, "
-                f"not of shapes {', '.join(str(column.shape) for column in columns)}"
-            )
-        return columns
-
-    def _actions(self, actions: ArrayLike) -> NDArray[np.uint8]:
-        array = _integers("actions", actions)
-        wrong = (array < 0) | (array >= self.n_actions)
-        if wrong.any():
-            raise ValueError(f"action {array[wrong][0]}: allowed is 0 to {self.n_actions - 1}")
-        return np.ascontiguousarray(array, np.uint8)
-
-
-def _key(state: int) -> int:
-    k = _index("state", state)
-    if not 0 <= k < 1 << 64:
-        raise ValueError(f"state {k}: allowed is 0 to 2**64 - 1")
-    return k
-
-
-def _index(name: str, value: int) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} {value!r}: allowed are integers") from None
-
-
-def _finite(reward: float) -> float:
-    if not math.isfinite(reward):
-        raise ValueError(f"reward {reward}: allowed are finite numbers")
-    return float(reward)
-
-
-def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} of type {array.dtype}: allowed are integers of up to 64 bits")
-    return array
-
-
-def _keys(states: ArrayLike) -> NDArray[np.uint64]:
-    if isinstance(states, list | tuple):  # NumPy would make floats of a mixture of large and small
-        states = np.array([_key(state) for state in states], np.uint64)
-    array = _integers("states", states)
-    if array.dtype.kind == "i" and array.size and array.min() < 0:
-        raise ValueError(f"state {array.min()}: allowed is 0 to 2**64 - 1")
-    return np.ascontiguousarray(array, np.uint64)
-
-
-def _rewards(rewards: ArrayLike) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(rewards, np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"reward {array[~np.isfinite(array)][0]}: allowed are finite numbers")
-    return array

@@ -1,0 +1,1 @@
+"""Speed and scaling, one script per subject: rates, and ratios measured side by side in one run."""

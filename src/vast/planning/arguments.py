@@ -1,0 +1,107 @@
+"""What callers hand to a table: checked, or refused in one line that says what is allowed."""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Columns = tuple[
+    NDArray[np.uint64],
+    NDArray[np.uint8],
+    NDArray[np.float64],
+    NDArray[np.uint64],
+    NDArray[np.bool_],
+]
+"""states, actions, rewards, next states and terminals of several transitions"""
+
+
+def as_columns(
+    n_actions: int,
+    states: ArrayLike,
+    actions: ArrayLike,
+    rewards: ArrayLike,
+    next_states: ArrayLike,
+    terminals: ArrayLike,
+) -> Columns:
+    """Return transitions as arrays of equal length."""
+    columns = (
+        as_keys(states),
+        _as_actions(n_actions, actions),
+        _as_rewards(rewards),
+        as_keys(next_states),
+        np.ascontiguousarray(terminals, np.bool_),
+    )
+    shapes = {column.shape for column in columns}
+    if len(shapes) != 1 or columns[0].ndim != 1:
+        raise ValueError(
+            "states, actions, rewards, next_states and terminals must be lists of one length, "
+            f"not of shapes {', '.join(str(column.shape) for column in columns)}"
+        )
+    return columns
+
+
+def as_key(state: int) -> int:
+    """Return a state as a number of 64 bits."""
+    k = as_integer("state", state)
+    if not 0 <= k < 1 << 64:
+        raise ValueError(f"state {k}: allowed is 0 to 2**64 - 1")
+    return k
+
+
+def as_keys(states: ArrayLike) -> NDArray[np.uint64]:
+    """Return states as an array of numbers of 64 bits."""
+    if isinstance(states, list | tuple):  # NumPy would make floats of a mixture of large and small
+        states = np.array([as_key(state) for state in states], np.uint64)
+    array = _integers("states", states)
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        raise ValueError(f"state {array.min()}: allowed is 0 to 2**64 - 1")
+    return np.ascontiguousarray(array, np.uint64)
+
+
+def as_action(n_actions: int, action: int) -> int:
+    """Return an action as a number below `n_actions`."""
+    a = as_integer("action", action)
+    if not 0 <= a < n_actions:
+        raise ValueError(f"action {a}: allowed is 0 to {n_actions - 1}")
+    return a
+
+
+def as_reward(reward: float) -> float:
+    """Return a finite reward."""
+    if not math.isfinite(reward):
+        raise ValueError(f"reward {reward}: allowed are finite numbers")
+    return float(reward)
+
+
+def as_integer(name: str, value: int) -> int:
+    """Return a Python integer."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} {value!r}: allowed are integers") from None
+
+
+def _as_actions(n_actions: int, actions: ArrayLike) -> NDArray[np.uint8]:
+    array = _integers("actions", actions)
+    wrong = (array < 0) | (array >= n_actions)
+    if wrong.any():
+        raise ValueError(f"action {array[wrong][0]}: allowed is 0 to {n_actions - 1}")
+    return np.ascontiguousarray(array, np.uint8)
+
+
+def _as_rewards(rewards: ArrayLike) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(rewards, np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"reward {array[~np.isfinite(array)][0]}: allowed are finite numbers")
+    return array
+
+
+def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} of type {array.dtype}: allowed are integers of up to 64 bits")
+    return array

@@ -1,0 +1,91 @@
+"""From a 64-bit key to the row of its state: open addressing with linear probing."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vast.planning.compiled import Int, kernel, part
+from vast.planning.memory import FREE_STATE, N_FREE, NEXT_FREE, NIL, SLOTS, Memory
+
+
+@part
+def mix(key: np.uint64) -> np.uint64:
+    """Scramble a key, so that keys that differ in few bits fall far apart."""
+    factor = np.uint64(0xD6E8FEB86659FD93)
+    shift = np.uint64(32)
+    key = (key ^ (key >> shift)) * factor
+    key = (key ^ (key >> shift)) * factor
+    return key ^ (key >> shift)
+
+
+@part
+def find(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> Int:
+    """Return the state with key k, or NIL."""
+    mask = np.uint64(slot.size - 1)
+    i = mix(k) & mask
+    while slot[i] != NIL:
+        if key[slot[i]] == k:
+            return np.int64(slot[i])
+        i = (i + np.uint64(1)) & mask
+    return np.int64(NIL)
+
+
+@part
+def enter(slot: NDArray[np.generic], k: np.uint64, s: Int) -> None:
+    """Write state s under key k, which is not there yet."""
+    mask = np.uint64(slot.size - 1)
+    i = mix(k) & mask
+    while slot[i] != NIL:
+        i = (i + np.uint64(1)) & mask
+    slot[i] = s
+
+
+@part
+def strike(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> None:
+    """Remove key k, moving later entries back so that no search is cut short."""
+    mask = np.uint64(slot.size - 1)
+    one = np.uint64(1)
+    i = mix(k) & mask
+    while key[slot[i]] != k:
+        i = (i + one) & mask
+    j = (i + one) & mask
+    while slot[j] != NIL:
+        home = mix(key[slot[j]]) & mask
+        if ((j - home) & mask) >= ((j - i) & mask):
+            slot[i] = slot[j]
+            i = j
+        j = (j + one) & mask
+    slot[i] = NIL
+
+
+@part
+def obtain(m: Memory, k: np.uint64) -> Int:
+    """Return the state with key k, new if need be."""
+    s = find(m.key, m.slot, k)
+    if s != NIL:
+        return s
+    s = m.meta[FREE_STATE]
+    if s != NIL:
+        m.meta[FREE_STATE] = m.block[s, NEXT_FREE]
+        m.meta[N_FREE] -= 1
+    else:
+        s = m.meta[SLOTS]
+        m.meta[SLOTS] += 1
+    m.key[s] = k
+    m.u[s] = 0.0
+    m.q[s, :] = -np.inf
+    enter(m.slot, k, s)
+    return s
+
+
+@kernel
+def find_state(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> Int:
+    """Return the state with key k, or NIL."""
+    return find(key, slot, k)
+
+
+@kernel
+def rebuild_index(m: Memory, in_use: NDArray[np.generic]) -> None:
+    """Fill an empty hash table with the states in use."""
+    for s in range(m.meta[SLOTS]):
+        if in_use[s]:
+            enter(m.slot, m.key[s], s)
