@@ -18,7 +18,7 @@ def mix(key: np.uint64) -> np.uint64:
 
 
 @part
-def find(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> Int:
+def find(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> Int:
     """Return the state with key k, or NIL."""
     mask = np.uint64(slot.size - 1)
     i = mix(k) & mask
@@ -30,7 +30,7 @@ def find(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> I
 
 
 @part
-def enter(slot: NDArray[np.generic], k: np.uint64, s: Int) -> None:
+def enter(slot: NDArray[np.int32], k: np.uint64, s: Int) -> None:
     """Write state s under key k, which is not there yet."""
     mask = np.uint64(slot.size - 1)
     i = mix(k) & mask
@@ -40,7 +40,7 @@ def enter(slot: NDArray[np.generic], k: np.uint64, s: Int) -> None:
 
 
 @part
-def strike(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> None:
+def strike(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> None:
     """Remove key k, moving later entries back so that no search is cut short."""
     mask = np.uint64(slot.size - 1)
     one = np.uint64(1)
@@ -78,13 +78,13 @@ def obtain(m: Memory, k: np.uint64) -> Int:
 
 
 @kernel
-def find_state(key: NDArray[np.generic], slot: NDArray[np.generic], k: np.uint64) -> Int:
+def find_state(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> Int:
     """Return the state with key k, or NIL."""
     return find(key, slot, k)
 
 
 @kernel
-def rebuild_index(m: Memory, in_use: NDArray[np.generic]) -> None:
+def rebuild_index(m: Memory, in_use: NDArray[np.bool_]) -> None:
     """Fill an empty hash table with the states in use."""
     for s in range(m.meta[SLOTS]):
         if in_use[s]:
