@@ -7,6 +7,11 @@ so that a world's own dependencies are imported only when it is made.
 import gymnasium
 
 ENVIRONMENTS = {
+    "vast/HMaze-v0": "vast.envs.doom.tasks:HMaze",
+    "vast/LargeMaze-v0": "vast.envs.doom.tasks:LargeMaze",
+    "vast/LargeMazeHazards-v0": "vast.envs.doom.tasks:LargeMazeHazards",
+    "vast/PlusMaze-v0": "vast.envs.doom.tasks:PlusMaze",
+    "vast/TMaze-v0": "vast.envs.doom.tasks:TMaze",
     "vast/TMaze2D-v0": "vast.envs.tmaze2d:TMaze2D",
 }
 """Gymnasium id -> where the class is."""

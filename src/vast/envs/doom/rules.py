@@ -55,23 +55,26 @@ class Rules:
     random_steps: int = 10
     """... and then this many random actions; none of them is counted"""
 
-    def outcome(
-        self,
-        areas: Sequence[Area],
-        x: float,
-        y: float,
-        reversed_: bool,
-        rng: np.random.Generator,
-    ) -> Outcome:
-        """Return what a step to (x, y) brings; a terminal reward replaces the living one."""
-        kind = next((area.kind for area in areas if area.contains(x, y)), None)
+    def outcome(self, kind: str | None, reverse: bool, rng: np.random.Generator) -> Outcome:
+        """Return what a step into a zone of this kind, or none, brings.
+
+        A terminal or hazard reward replaces the living reward.
+        """
         if kind in TERMINAL_KINDS:
-            good = (kind == "goal") != reversed_
+            good = (kind == "goal") != reverse
             return Outcome(1.0 if good else -1.0, True, "goal" if good else "penalty")
         # One draw per step wherever the player is, so that chance does not depend on the path.
         if self.hazards and rng.random() < HAZARD_PROBABILITY and kind == "hazard":
             return Outcome(-1.0, False, "hazard")
         return Outcome(self.living_reward, False, None)
+
+
+def kind_at(areas: Sequence[Area], x: float, y: float) -> str | None:
+    """Return the kind of the zone a position lies in."""
+    for area in areas:
+        if area.contains(x, y):
+            return area.kind
+    return None
 
 
 def zone_text(maze: Maze) -> str:

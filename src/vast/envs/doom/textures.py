@@ -92,7 +92,7 @@ def textures() -> TextureSet:
     folder = game_folder()
     with zipfile.ZipFile(folder / "vizdoom.pk3") as engine_data:
         animations = engine_data.read("animated.lmp")
-    return TextureSet(Wad(folder / "freedoom2.wad"), animations)
+    return TextureSet(Wad.open(folder / "freedoom2.wad"), animations)
 
 
 def _wall_textures(game: Wad) -> dict[str, WallTexture]:

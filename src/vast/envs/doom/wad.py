@@ -1,5 +1,6 @@
 """The WAD container: a directory of named lumps of bytes, read and written."""
 
+import mmap
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,29 +26,39 @@ class Lump:
 
 
 class Wad:
-    """A WAD file opened for reading; a lump's bytes are read when they are asked for."""
+    """The lumps of a WAD."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        try:
-            with self.path.open("rb") as file:
-                header = file.read(HEADER.size)
-                if header[:4] not in (b"IWAD", b"PWAD") or len(header) < HEADER.size:
-                    raise UserError(f"{self.path} is not a WAD: it must begin with IWAD or PWAD")
-                _, count, start = HEADER.unpack(header)
-                file.seek(max(start, 0))
-                directory = file.read(ENTRY.size * max(count, 0))
-                end = file.seek(0, 2)
-        except OSError as error:
-            raise UserError(f"cannot read the WAD {self.path}: {error.strerror}") from error
+    def __init__(self, data: bytes | mmap.mmap, name: str) -> None:
+        self.name = name
+        """what errors call it by"""
+        self._data = memoryview(data)
+        if self._data[:4] not in (b"IWAD", b"PWAD") or len(self._data) < HEADER.size:
+            raise UserError(f"{name} is not a WAD: it must begin with IWAD or PWAD")
+        _, count, start = HEADER.unpack_from(self._data)
+        end = start + ENTRY.size * count
+        if count < 0 or not HEADER.size <= start <= end <= len(self._data):
+            raise UserError(f"{name} is a broken WAD: its directory lies outside the file")
         self.lumps = [
-            Lump(name.split(b"\0")[0].decode("latin-1").upper(), offset, size)
-            for offset, size, name in ENTRY.iter_unpack(directory[: len(directory) // 16 * 16])
+            Lump(lump.split(b"\0")[0].decode("latin-1").upper(), offset, size)
+            for offset, size, lump in ENTRY.iter_unpack(self._data[start:end])
         ]
-        broken = any(lump.offset < 0 or lump.offset + lump.size > end for lump in self.lumps)
-        if len(self.lumps) != count or broken:
-            raise UserError(f"{self.path} is a broken WAD: its directory points past its end")
+        for lump in self.lumps:
+            if min(lump.offset, lump.size) < 0 or lump.offset + lump.size > len(self._data):
+                raise UserError(f"{name} is a broken WAD: lump {lump.name} lies outside the file")
         self._by_name = {lump.name: lump for lump in self.lumps}
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Wad":
+        """Open a WAD file; its lumps are read when they are asked for."""
+        try:
+            with Path(path).open("rb") as file:
+                return cls(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), str(path))
+        except OSError as error:
+            raise UserError(f"cannot read the WAD {path}: {error.strerror}") from error
+        except ValueError as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(f"{path} is not a WAD: it is empty") from error
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
@@ -55,9 +66,7 @@ class Wad:
     def bytes_of(self, lump: Lump | str) -> bytes:
         """Return a lump's bytes; of several with one name the last, as the engine does."""
         entry = self._by_name[lump] if isinstance(lump, str) else lump
-        with self.path.open("rb") as file:
-            file.seek(entry.offset)
-            return file.read(entry.size)
+        return bytes(self._data[entry.offset : entry.offset + entry.size])
 
     def between(self, first: str, last: str) -> list[Lump]:
         """Return the lumps between two markers, such as F_START and F_END."""
