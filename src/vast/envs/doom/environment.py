@@ -242,8 +242,10 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
             x, y, angle = (float(number) for number in start)
         except (TypeError, ValueError):
             x = y = angle = nan
-        if not (max(abs(x), abs(y)) <= FARTHEST and isfinite(angle)):
+        if not (isfinite(x + y + angle) and max(abs(x), abs(y)) <= FARTHEST):
             raise UserError(f"start {start!r}: allowed is (x, y, angle in degrees)")
+        if not self._world.holds(self.map_name, x, y):
+            raise UserError(f"start {start!r} lies outside the map {self.map_name}")
         return (x, y, angle), not options.get("frozen", False)
 
     def _running_engine(self) -> Engine:

@@ -71,7 +71,7 @@ _guard = Guard()
 
 
 def _forget_in_child() -> None:
-    """Let go of the parent's pipe: it must break when the parent dies, and its engines are not ours."""
+    """Let go of the parent's pipe, which must break when the parent dies."""
     global _guard, _lock
     process = _guard._process
     if process is not None and process.stdin is not None:

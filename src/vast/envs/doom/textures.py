@@ -22,7 +22,8 @@ from vast.errors import UserError
 DISTINCT_WALLS = tuple(
     (files("vast.envs.doom") / "distinct_walls.txt").read_text(encoding="ascii").split()
 )
-"""opaque, still, 128 units high, and easy to tell apart; the most different ones first"""
+"""opaque, still and 128 units high, each next one as unlike those before it as can be when blurred,
+for an observation has few pixels"""
 
 SKY = "F_SKY1"
 """a flat that is not painted but opens on the sky; not for mazes"""

@@ -32,7 +32,7 @@ class Wad:
         self.name = name
         """what errors call it by"""
         self._data = memoryview(data)
-        if self._data[:4] not in (b"IWAD", b"PWAD") or len(self._data) < HEADER.size:
+        if bytes(self._data[:4]) not in (b"IWAD", b"PWAD") or len(self._data) < HEADER.size:
             raise UserError(f"{name} is not a WAD: it must begin with IWAD or PWAD")
         _, count, start = HEADER.unpack_from(self._data)
         end = start + ENTRY.size * count

@@ -6,6 +6,7 @@ unknown; so both are looked up here first.
 
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vast.envs.doom.wad import Lump, Wad
@@ -13,6 +14,9 @@ from vast.errors import UserError, unknown
 
 THING = {"doom": struct.Struct("<6xh2x"), "hexen": struct.Struct("<10xh8x")}
 """format -> a thing's record, of which only the type is wanted"""
+LINE = {"doom": struct.Struct("<HH8xH"), "hexen": struct.Struct("<HH10xH")}
+"""format -> a line's record: first and second vertex, and the side behind it"""
+NO_SIDE = 0xFFFF
 MAP_LUMPS = 11
 """a map of the binary formats is its name and at most this many lumps"""
 PLAYER_START, DEATHMATCH_START = 1, 11
@@ -44,10 +48,12 @@ def maps_in(wad: Wad) -> dict[str, MapFacts]:
     for i, lump in enumerate(wad.lumps[:-1]):
         parts = wad.lumps[i + 1 : i + 1 + MAP_LUMPS]
         if parts[0].name == "TEXTMAP":
-            format_, types = "udmf", _udmf_types(wad, parts[0])
+            format_ = "udmf"
+            things = _blocks(_udmf_text(wad, parts[0]), "thing")
+            types = [int(_field(thing, "type", 0)) for thing in things]
         elif parts[0].name == "THINGS":
             format_ = "hexen" if any(part.name == "BEHAVIOR" for part in parts) else "doom"
-            types = _binary_types(wad, parts[0], THING[format_])
+            types = [type_ for (type_,) in _records(wad, parts[0], THING[format_])]
         else:
             continue
         found[lump.name] = MapFacts(
@@ -76,19 +82,61 @@ def chosen_map(wad: Wad, maps: dict[str, MapFacts], name: str | None) -> MapFact
     return facts
 
 
-def _binary_types(wad: Wad, things: Lump, record: struct.Struct) -> list[int]:
-    data = wad.bytes_of(things)
+def outline(wad: Wad, facts: MapFacts) -> list[tuple[float, float, float, float]]:
+    """Return the lines (x, y, x, y) of a map that have nothing behind them."""
+    start = max(i for i, lump in enumerate(wad.lumps) if lump.name == facts.name)
+    parts = wad.lumps[start + 1 : start + 1 + MAP_LUMPS]
+    if facts.format == "udmf":
+        text = _udmf_text(wad, parts[0])
+        vertices = [
+            (_field(block, "x", 0), _field(block, "y", 0)) for block in _blocks(text, "vertex")
+        ]
+        lines = [
+            (int(_field(block, "v1", 0)), int(_field(block, "v2", 0)))
+            for block in _blocks(text, "linedef")
+            if _field(block, "sideback", -1) < 0
+        ]
+    else:
+        lumps = {part.name: part for part in parts}
+        vertices = [
+            (float(x), float(y)) for x, y in _records(wad, lumps["VERTEXES"], struct.Struct("<hh"))
+        ]
+        lines = [
+            (first, second)
+            for first, second, back in _records(wad, lumps["LINEDEFS"], LINE[facts.format])
+            if back == NO_SIDE
+        ]
+    return [(*vertices[first], *vertices[second]) for first, second in lines]
+
+
+def in_map(lines: list[tuple[float, float, float, float]], x: float, y: float) -> bool:
+    """Tell whether a place lies within a map's outline and not in the void around it."""
+    odd = False
+    for ax, ay, bx, by in lines:
+        if (ay > y) != (by > y) and x < ax + (y - ay) * (bx - ax) / (by - ay):
+            odd = not odd
+    return odd
+
+
+def _records(wad: Wad, lump: Lump, record: struct.Struct) -> Iterator[tuple[int, ...]]:
+    data = wad.bytes_of(lump)
     if len(data) % record.size:
-        raise UserError(f"{wad.name} is a broken WAD: a THINGS lump has {len(data)} bytes")
-    return [type_ for (type_,) in record.iter_unpack(data)]
+        raise UserError(f"{wad.name} is a broken WAD: a {lump.name} lump has {len(data)} bytes")
+    return record.iter_unpack(data)
 
 
-def _udmf_types(wad: Wad, textmap: Lump) -> list[int]:
+def _udmf_text(wad: Wad, textmap: Lump) -> str:
     text = wad.bytes_of(textmap).decode("utf-8", "replace").lower()
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-    things = re.findall(r"\bthing\s*\{([^}]*)\}", text)
-    types = [re.search(r"\btype\s*=\s*(\d+)\s*;", thing) for thing in things]
-    return [int(match.group(1)) for match in types if match]
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def _blocks(text: str, kind: str) -> list[str]:
+    return re.findall(rf"\b{kind}\s*\{{([^}}]*)\}}", text)
+
+
+def _field(block: str, name: str, default: float) -> float:
+    match = re.search(rf"\b{name}\s*=\s*([-+.\de]+)\s*;", block)
+    return float(match.group(1)) if match else default
 
 
 def _asks_for_random_starts(wad: Wad) -> bool:

@@ -9,7 +9,7 @@ from vast.envs.doom.maze_text import parse_maze, read_maze
 from vast.envs.doom.rules import ZONE_LUMP, Area, read_zones
 from vast.envs.doom.udmf import maze_wad
 from vast.envs.doom.wad import Wad
-from vast.envs.doom.wad_maps import MapFacts, chosen_map, maps_in
+from vast.envs.doom.wad_maps import MapFacts, chosen_map, in_map, maps_in, outline
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,10 @@ class World:
     def areas(self, map_name: str) -> list[Area]:
         """Return the zones of a map."""
         return self.zones.get(map_name, []) if self.zones else self.other_zones
+
+    def holds(self, map_name: str, x: float, y: float) -> bool:
+        """Tell whether a place lies in a map and not in the void around it."""
+        return in_map(outline(self.wad, self.maps[map_name]), x, y)
 
 
 def open_world(maze: str, wad: str | Path | None = None) -> World:
