@@ -96,7 +96,7 @@ def test_nothing_is_left_after(ending: str) -> None:
             assert all(left_over(*engine) for engine in engines)
             victim.send_signal(SIGNALS[ending.split()[0]])
         # The pipe ends only when no child of the victim holds it open any more.
-        assert victim.stdout.read() == ""
+        assert victim.communicate(timeout=60)[0] == ""
     wait_until_gone(engines)
 
 
