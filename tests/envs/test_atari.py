@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import vast  # noqa: F401  (registers the environments)
-from vast.envs.atari import MAX_FRAMES, Atari, Pong, area_weights
+from vast.envs.atari import MAX_FRAMES, Atari, Pong, Shrink
 from vast.errors import UserError
 
 STAY, UP, DOWN = (np.int64(action) for action in range(3))
@@ -122,11 +122,12 @@ def test_a_saved_game_goes_on_as_if_never_stopped() -> None:
 
 
 @pytest.mark.parametrize("length", [160, 210, 84, 100])
-def test_shrinking_keeps_the_mean_of_an_area(length: int) -> None:
-    weights = area_weights(length)
-    np.testing.assert_array_equal(weights.sum(axis=1), weights[0].sum())
-    np.testing.assert_array_equal(weights.sum(axis=0), weights[:, 0].sum())
-    np.testing.assert_array_equal(weights, np.round(weights))
+def test_shrinking_takes_the_mean_over_areas(length: int) -> None:
+    image = np.random.default_rng(0).integers(0, 256, (length, 5)).astype(np.float32)
+    # Every pixel repeated 84 times, so that 84 rows are blocks of `length` each.
+    expected = image.repeat(84, axis=0).reshape(84, length, 5).mean(axis=1, dtype=np.float64)
+    shrink = Shrink(length)
+    np.testing.assert_allclose(shrink(image) / shrink.sum, expected, rtol=1e-6)
 
 
 def test_rendering_is_in_colour_and_large() -> None:
