@@ -5,7 +5,8 @@ import functools
 import io
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import tyro
@@ -27,7 +28,52 @@ def figure(name: Annotated[str, tyro.conf.Positional], out: str = "figures") -> 
     print(f"wrote {draw_figure(name, out)}")
 
 
-VERBS: dict[str, Callable[..., None]] = {"figure": figure}
+def maze(
+    action: Annotated[str, tyro.conf.Positional],
+    file: Annotated[str, tyro.conf.Positional],
+    out: str | None = None,
+) -> None:
+    """Turn a text maze into a Doom map, or draw it.
+
+    Args:
+        action: build: write the WAD; show: draw the maze from above
+        file: the maze, written as docs/mazes.md says
+        out: the file to write: FILE.wad or FILE.png by default
+    """
+    if action not in MAZE_ACTIONS:
+        raise unknown("maze command", action, MAZE_ACTIONS)
+    from vast.envs.doom.maze_text import read_maze
+
+    maze = read_maze(file)
+    path = Path(out or Path(file).with_suffix(MAZE_ACTIONS[action]))
+    with _writing(path):
+        if action == "build":
+            from vast.envs.doom.udmf import write_maze
+
+            repeats = write_maze(maze, path)
+            if repeats:
+                print(f"note: {repeats} walls repeat a texture, for there are not enough of them")
+        else:
+            from vast.envs.doom.picture import draw_maze
+
+            draw_maze(maze, path)
+    print(f"wrote {path}: {', '.join(maze.maps)}")
+
+
+MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
+"""what can be done with a maze -> the kind of file it gives"""
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write a file into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+VERBS: dict[str, Callable[..., None]] = {"figure": figure, "maze": maze}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -70,10 +116,15 @@ def _deferred(function: Callable[..., None]) -> Callable[..., Callable[[], None]
 
 
 def _one_line(box: str) -> str:
-    """Return what a tyro error box says, without its frame and its pointer to the help."""
-    text = " ".join(line.strip("│ ") for line in box.splitlines() if line.startswith("│"))
-    parts = [" ".join(part.split()) for part in re.split("─+", text)]
-    return "; ".join(part for part in parts if not part.startswith("For full helptext"))
+    """Return what a tyro error box says, without its frame and its pointer to the help.
+
+    Where the terminal knows ASCII only, the box is a title above an indented text.
+    """
+    lines = box.splitlines()
+    framed = [line for line in lines if line.startswith("│")]
+    text = " ".join(line.strip("│ ") for line in framed or lines[1:])
+    parts = [" ".join(part.split()) for part in re.split("─+|-{3,}", text)]
+    return "; ".join(p for p in parts if p and not p.startswith("For full helptext"))
 
 
 def _fail(message: str) -> NoReturn:

@@ -36,7 +36,17 @@ def lay_out_maze(maze: Maze) -> tuple[dict[str, Layout], TexturePool]:
 
 def maze_wad(maze: Maze) -> bytes:
     """Return the WAD of a maze: its maps, and its zones as a lump that only we read."""
-    layouts, _ = lay_out_maze(maze)
+    return _wad(maze, lay_out_maze(maze)[0])
+
+
+def write_maze(maze: Maze, path: str | Path) -> int:
+    """Write the WAD of a maze to a file; return how many walls had to repeat a texture."""
+    layouts, pool = lay_out_maze(maze)
+    Path(path).write_bytes(_wad(maze, layouts))
+    return pool.repeats
+
+
+def _wad(maze: Maze, layouts: dict[str, Layout]) -> bytes:
     lumps: list[tuple[str, bytes]] = []
     for name, layout in layouts.items():
         text = "\n".join(_text_map(maze.maps[name], layout)) + "\n"
@@ -48,11 +58,6 @@ def maze_wad(maze: Maze) -> bytes:
     if zones:
         lumps.append((ZONE_LUMP, zones.encode("ascii")))
     return wad_bytes(lumps)
-
-
-def write_maze(maze: Maze, path: str | Path) -> None:
-    """Write the WAD of a maze to a file."""
-    Path(path).write_bytes(maze_wad(maze))
 
 
 def _text_map(map_: MazeMap, layout: Layout) -> Iterator[str]:
