@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 Observation = NDArray[np.uint8]
 Info = dict[str, Any]
 
-FORWARD, LEFT, RIGHT = range(3)
+FORWARD, LEFT, RIGHT = ACTIONS = range(3)
 """the actions"""
 LOST, DEATH = "engine lost", "death"
 """the events of the step in which the engine, or (by somebody's map) the player, died"""
@@ -109,7 +109,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
         """Hold a key for four tics: 0 forward, 1 turn left, 2 turn right."""
-        if not self.action_space.contains(action):
+        if action not in ACTIONS:
             raise UserError(f"action {action!r}: allowed are 0 forward, 1 left, 2 right")
         if self._engine is None or self._episode is None:
             raise UserError("step without an episode: call reset first")

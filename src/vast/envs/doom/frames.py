@@ -1,25 +1,46 @@
 """From the engine's 160 x 120 screen to the 60 x 80 x 3 observations of the paper."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 HEIGHT, WIDTH = 60, 80
 """of an observation, in pixels"""
-PIXEL = np.dtype("V3")
-"""three bytes moved as one"""
+
+Screen = NDArray[np.uint8]
 
 
-def shrink(screen: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _compiled(function: Callable[[Screen], Screen]) -> Callable[[Screen], Screen]:
+    """Have Numba compile a function at its first call, and keep the result if it has where."""
+    njit: Any = numba.njit
+    try:
+        compiled: Callable[[Screen], Screen] = njit(cache=True)(function)
+    except RuntimeError:  # no folder that may be written to
+        compiled = njit(function)
+    return compiled
+
+
+@_compiled
+def shrink(screen: Screen) -> Screen:
     """Return the mean of each 2 x 2 block, rounded half up: bilinear scaling by exactly one half.
 
-    Rows are added in pairs, then each pixel to its right neighbour, over the whole flat array;
-    every second pixel is the wanted one. This is four times faster than adding strided blocks.
+    Compiled, for NumPy needs six passes over the screen, a quarter of what the engine takes to
+    draw it.
     """
-    assert screen.shape == (2 * HEIGHT, 2 * WIDTH, 3)
-    rows = screen.reshape(HEIGHT, 2, 2 * WIDTH * 3)
-    sums = np.add(rows[:, 0], rows[:, 1], dtype=np.uint16).reshape(-1)
-    sums[:-3] += sums[3:]
-    sums += 2
-    sums >>= 2
-    pixels = sums.astype(np.uint8).view(PIXEL).reshape(HEIGHT, 2 * WIDTH)
-    return pixels[:, ::2].copy().view(np.uint8).reshape(HEIGHT, WIDTH, 3)
+    small = np.empty((HEIGHT, WIDTH, 3), np.uint8)
+    for row in range(HEIGHT):
+        upper, lower = screen[2 * row], screen[2 * row + 1]
+        for column in range(WIDTH):
+            left, right = 2 * column, 2 * column + 1
+            for colour in range(3):
+                total = (
+                    np.uint16(upper[left, colour])
+                    + np.uint16(upper[right, colour])
+                    + np.uint16(lower[left, colour])
+                    + np.uint16(lower[right, colour])
+                )
+                small[row, column, colour] = (total + 2) >> 2
+    return small
