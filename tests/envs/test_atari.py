@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import vast  # noqa: F401  (registers the environments)
-from vast.envs.atari import MAX_FRAMES, Atari, Pong, Shrink
+from vast.envs.atari import MAX_FRAMES, Atari, Pong, area_weights, shrink
 from vast.errors import UserError
 
 STAY, UP, DOWN = (np.int64(action) for action in range(3))
@@ -121,13 +121,14 @@ def test_a_saved_game_goes_on_as_if_never_stopped() -> None:
         assert expected[1:] == got[1:]
 
 
-@pytest.mark.parametrize("length", [160, 210, 84, 100])
-def test_shrinking_takes_the_mean_over_areas(length: int) -> None:
-    image = np.random.default_rng(0).integers(0, 256, (length, 5)).astype(np.float32)
-    # Every pixel repeated 84 times, so that 84 rows are blocks of `length` each.
-    expected = image.repeat(84, axis=0).reshape(84, length, 5).mean(axis=1, dtype=np.float64)
-    shrink = Shrink(length)
-    np.testing.assert_allclose(shrink(image) / shrink.sum, expected, rtol=1e-6)
+@pytest.mark.parametrize("height", [160, 210, 84, 100])
+def test_shrinking_takes_the_brighter_frame_and_the_mean_over_areas(height: int) -> None:
+    frames = np.random.default_rng(0).integers(0, 256, (2, height, 160)).astype(np.uint8)
+    # Every pixel repeated 84 times each way, so that an output is a block of whole pixels.
+    fine = frames.max(axis=0).repeat(84, axis=0).reshape(84, height, 160).mean(axis=1)
+    fine = fine.repeat(84, axis=1).reshape(84, 84, 160).mean(axis=2)
+    small = shrink(frames[0], frames[1], area_weights(height), area_weights(160))
+    np.testing.assert_array_equal(small, np.floor(fine + 0.5 + 1e-9))
 
 
 def test_rendering_is_in_colour_and_large() -> None:

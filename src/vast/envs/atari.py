@@ -16,6 +16,7 @@ from ale_py import ALEInterface, ALEState, LoggerMode, roms
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vast.envs.compiled import compiled
 from vast.errors import UserError, unknown
 
 Observation = NDArray[np.uint8]
@@ -28,36 +29,48 @@ MAX_FRAMES = 108_000
 """an episode is truncated after half an hour of play (60 frames per second), as is usual"""
 
 
-class Shrink:
-    """Scales the rows of an image to 84 by the mean over areas.
+def area_weights(length: int) -> NDArray[np.int64]:
+    """Return for each of 84 output pixels the first input pixel it covers, and the weights.
 
-    Weights are whole numbers with the same sum for every output row, so that all sums are exact
-    and an image comes out the same on every machine. An output row covers few input rows: adding
-    these is quicker than a matrix product, and needs no threads.
+    A row is (first, weight, weight, ...): how much of the first pixel and of those after it lies
+    in the output. Weights are whole numbers with the same sum everywhere, so that all sums are
+    exact and an image comes out the same on every machine.
     """
+    unit = gcd(length, SIZE)
+    source, target = SIZE // unit, length // unit
+    begin, end = np.arange(SIZE) * target, np.arange(1, SIZE + 1) * target
+    first = begin // source
+    rows = [first]
+    for pixel in (first + k for k in range((target - 2) // source + 2)):
+        covered = np.minimum(end, (pixel + 1) * source) - np.maximum(begin, pixel * source)
+        rows.append(np.maximum(covered, 0))
+    return np.stack(rows, axis=1)
 
-    def __init__(self, length: int) -> None:
-        unit = gcd(length, SIZE)
-        source, target = SIZE // unit, length // unit
-        self.sum = target
-        """what an output row must be divided by"""
-        begin, end = np.arange(SIZE) * target, np.arange(1, SIZE + 1) * target
-        first = begin // source
-        self._taps = []
-        for k in range(-(-target // source) + 1):
-            row = first + k
-            covered = np.minimum(end, (row + 1) * source) - np.maximum(begin, row * source)
-            weight = np.maximum(covered, 0).astype(np.float32)
-            self._taps.append((np.minimum(row, length - 1), weight[:, None]))
 
-    def __call__(self, image: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the weighted sums of rows."""
-        total = np.zeros((SIZE, image.shape[1]), np.float32)
-        for rows, weight in self._taps:
-            part = image.take(rows, axis=0)
-            part *= weight
-            total += part
-        return total
+@compiled
+def shrink(
+    first: Observation, second: Observation, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> Observation:
+    """Return the brighter of two frames at each pixel, scaled to 84 x 84 by the mean over areas."""
+    height, width = first.shape
+    small = np.empty((SIZE, SIZE), np.uint8)
+    sums = np.empty(width, np.int32)
+    total = rows[0, 1:].sum() * columns[0, 1:].sum()
+    # A product is quicker than a division; the last summand makes it as exact.
+    scale, half = 1.0 / total, 0.5 + 1e-9
+    for y in range(SIZE):
+        sums[:] = 0
+        for k in range(rows.shape[1] - 1):
+            weight, row = np.int32(rows[y, k + 1]), min(rows[y, 0] + k, height - 1)
+            one, other = first[row], second[row]
+            for x in range(width):
+                sums[x] += weight * np.int32(max(one[x], other[x]))
+        for x in range(SIZE):
+            value = 0
+            for k in range(columns.shape[1] - 1):
+                value += columns[x, k + 1] * sums[min(columns[x, 0] + k, width - 1)]
+            small[y, x] = int(value * scale + half)
+    return small
 
 
 @cache
@@ -114,8 +127,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         self.action_space = spaces.Discrete(len(self._actions))
         height, width = self._ale.getScreenDims()
         self._frames = np.zeros((2, height, width), np.uint8)
-        self._shrink_rows, self._shrink_columns = Shrink(height - sum(self.crop)), Shrink(width)
-        self._scale = np.float32(1 / (self._shrink_rows.sum * self._shrink_columns.sum))
+        self._rows, self._columns = area_weights(height - sum(self.crop)), area_weights(width)
 
     def _game_actions(self) -> list[ale_py.Action]:
         return list(self._ale.getMinimalActionSet())
@@ -140,7 +152,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play four frames with one action."""
-        if not self.action_space.contains(action):
+        if action not in range(len(self._actions)):
             names = ", ".join(f"{i} {a.name.lower()}" for i, a in enumerate(self._actions))
             raise UserError(f"action {action!r}: allowed are {names}")
         reward = 0.0
@@ -178,11 +190,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
     def _observation(self) -> Observation:
         top, bottom = self.crop
         first, second = self._frames[:, top : self._frames.shape[1] - bottom]
-        screen = np.maximum(first, second).astype(np.float32)
-        sums = self._shrink_columns(np.ascontiguousarray(self._shrink_rows(screen).T))
-        sums *= self._scale
-        sums += np.float32(0.5)
-        image = np.ascontiguousarray(sums.astype(np.uint8).T)
+        image = shrink(first, second, self._rows, self._columns)
         if self.full_contrast:
             image = contrast_table(int(image.min()), int(image.max())).take(image)
         return image[:, :, None]

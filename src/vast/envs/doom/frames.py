@@ -1,11 +1,9 @@
 """From the engine's 160 x 120 screen to the 60 x 80 x 3 observations of the paper."""
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from vast.envs.compiled import compiled
 
 HEIGHT, WIDTH = 60, 80
 """of an observation, in pixels"""
@@ -13,17 +11,7 @@ HEIGHT, WIDTH = 60, 80
 Screen = NDArray[np.uint8]
 
 
-def _compiled(function: Callable[[Screen], Screen]) -> Callable[[Screen], Screen]:
-    """Have Numba compile a function at its first call, and keep the result if it has where."""
-    njit: Any = numba.njit
-    try:
-        compiled: Callable[[Screen], Screen] = njit(cache=True)(function)
-    except RuntimeError:  # no folder that may be written to
-        compiled = njit(function)
-    return compiled
-
-
-@_compiled
+@compiled
 def shrink(screen: Screen) -> Screen:
     """Return the mean of each 2 x 2 block, rounded half up: bilinear scaling by exactly one half.
 
