@@ -18,6 +18,7 @@ from gymnasium.utils.env_checker import check_env
 import vast  # noqa: F401  (registers the environments)
 from vast.envs.doom.environment import FORWARD, LEFT, RIGHT, DoomMaze
 from vast.envs.doom.tasks import HMaze, LargeMaze, LargeMazeHazards, PlusMaze, TMaze
+from vast.envs.doom.world import open_world
 from vast.errors import UserError
 
 TASKS = (TMaze, LargeMaze, LargeMazeHazards, HMaze, PlusMaze)
@@ -340,6 +341,48 @@ def test_nothing_is_written_to_the_working_directory(
 def test_an_impossible_start_is_refused(world: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         world(TMaze).reset(seed=0, options=options)
+
+
+ENGINE_LOG = """
+import os, sys, tempfile
+import vizdoom
+from vast.envs.doom.textures import game_folder
+game = vizdoom.DoomGame()
+game.set_doom_game_path(str(game_folder() / "freedoom2.wad"))
+game.set_doom_scenario_path(sys.argv[1])
+game.set_window_visible(False)
+game.set_sound_enabled(False)
+game.set_console_enabled(True)
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    game.set_doom_config_path(folder + "/vizdoom.ini")
+    for name in sys.argv[2:]:
+        game.set_doom_map(name)
+        game.init()
+        game.close()
+"""
+
+
+def engine_log(wad: Path, *maps: str) -> str:
+    """Return what the engine itself says when it loads these maps."""
+    command = [sys.executable, "-c", ENGINE_LOG, str(wad), *maps]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+def test_the_engine_has_nothing_to_complain_of_in_our_mazes(tmp_path: Path) -> None:
+    wad = tmp_path / "maze.wad"
+    complaints = ("unknown", "error", "missing", "not found", "warning", "bad ")
+    for task, maps in ((TMaze, 2), (LargeMaze, 1), (HMaze, 2), (PlusMaze, 1)):
+        world = open_world(task.maze)
+        assert isinstance(world.source, bytes)
+        wad.write_bytes(world.source)
+        log = engine_log(wad, *world.maps)
+        assert len(world.maps) == maps
+        assert not [line for line in log.lower().splitlines() if any(c in line for c in complaints)]
+    # The engine does complain where there is reason to.
+    wad.write_bytes(wad.read_bytes().replace(b'"REDWALL1"', b'"REDWALLX"'))
+    assert "REDWALLX" in engine_log(wad, "PLUS")
 
 
 def test_wrong_names_and_calls_are_refused_before_the_engine_hears_of_them(world: Any) -> None:

@@ -117,6 +117,19 @@ def test_maps_of_one_file_share_what_stands_above_them_and_its_textures() -> Non
     assert len(layouts["TWO"].lines) == 5
 
 
+def test_a_teleporter_looks_like_the_wall_it_is_in() -> None:
+    text = ROOM + "map ONE\nstart 256,256 facing 0\nmap TWO\nstart 256,256 facing 0\n"
+    layouts, _ = lay_out_maze(parse_maze(text + "teleporter 0,512 0,0 to 400,99 400,300\n"))
+    west = {
+        name: next(line for line in layout.lines if line.start[0] == line.end[0] == 0)
+        for name, layout in layouts.items()
+    }
+    assert [west[name].kind.value for name in ("ONE", "TWO")] == ["wall", "teleporter"]
+    assert west["ONE"].front.texture == west["TWO"].front.texture
+    # Whichever way round it is written, the room is to its right, where one comes from.
+    assert (west["TWO"].start, west["TWO"].end) == ((0, 0), (0, 512 * UNIT))
+
+
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [

@@ -40,9 +40,18 @@ def paint(layout: Layout, pool: TexturePool) -> None:
         lines.sort(key=lambda line: _distance(edge.segment[0], _first(line, edge)))
         for right in (True, False):
             for number, run in enumerate(_runs(edge, lines, right, corners)):
-                key = (edge.solid.place, edge.number, right, number)
-                texture = _named(edge, right) or pool.pick(key)
+                texture = _named(edge, right) or pool.pick(_wall(edge, run[0], right, number))
                 _paint_run(run if right else run[::-1], right, edge, texture)
+
+
+def _wall(edge: Edge, line: MapLine, right: bool, number: int) -> object:
+    """Return what tells a wall from all others: the edge, its side, and which wall along it.
+
+    A teleporter is taken for the wall it is in, so that it looks like it.
+    """
+    if line.kind is Kind.TELEPORTER and line.side is not None:
+        edge, right, number = line.side, True, 0
+    return edge.solid.place, edge.number, right, number
 
 
 def _corners(layout: Layout) -> dict[Point, list[Point]]:

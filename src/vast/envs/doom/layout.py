@@ -76,6 +76,8 @@ class MapLine:
     """what in the file it is a part of"""
     front: Face
     back: Face | None
+    side: Edge | None = None
+    """the side of the front's room that runs here, if one does"""
     tag: int = 0
     """of a teleporter and its exit: which belong together, counted from 1"""
 
@@ -235,7 +237,8 @@ def _line(piece: Piece, rooms: list[Room]) -> MapLine:
     if left is None and kind is Kind.EXIT:
         raise edge.solid.place.error("a teleporter's exit must lie inside a room")
     back = None if left is None else Face(left)
-    return MapLine(*direction, kind, edge, Face(right), back)
+    own_side = next((side for side in sides if side.room == right), None)
+    return MapLine(*direction, kind, edge, Face(right), back, own_side)
 
 
 def _check_overlap(
