@@ -122,6 +122,54 @@ def test_nothing_is_left_when_python_is_killed_while_an_engine_starts() -> None:
     raise AssertionError(left)
 
 
+INTERRUPTED = """
+import numpy as np
+from vast.envs.doom.tasks import PlusMaze
+env = PlusMaze()
+env.reset(seed=0)
+print("ready", flush=True)
+try:
+    while True:
+        if env.step(np.int64(1))[2]:
+            env.reset()
+except KeyboardInterrupt:
+    print(env.step(np.int64(0))[3], env.engine_restarts)
+"""
+
+
+@pytest.mark.slow
+def test_the_engine_survives_an_interrupt_from_the_keyboard() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as victim:
+        assert victim.stdout is not None
+        assert victim.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        os.killpg(victim.pid, signal.SIGINT)
+        assert victim.communicate(timeout=60)[0] == "False 0\n"
+
+
+def test_a_camera_that_dies_is_replaced() -> None:
+    env = PlusMaze(render_mode="rgb_array")
+    env.reset(seed=0)
+    env.render()
+    env.step(np.int64(1))
+    assert env._camera is not None
+    assert env._camera._engine.process_id is not None
+    os.kill(env._camera._engine.process_id, signal.SIGKILL)
+    picture = env.render()
+    env._camera.close()
+    env._camera = None
+    again = env.render()
+    assert picture is not None
+    assert again is not None
+    np.testing.assert_array_equal(picture, again)
+    env.close()
+
+
 def test_an_engine_that_dies_is_replaced_and_the_episode_truncated(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

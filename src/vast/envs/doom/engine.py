@@ -1,9 +1,11 @@
 """The Doom engine as a process of its own: started, driven, and cleared away whatever happens."""
 
+import contextlib
 import os
+import signal
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,22 +132,15 @@ class Engine:
         game.set_sound_enabled(False)
         game.set_mode(vzd.Mode.PLAYER)
         game.set_episode_timeout(0)
-        # The engine makes a folder in the working directory, so it is started in its own.
-        with _starting:
-            here = os.open(".", os.O_RDONLY)
-            os.chdir(folder)
-            try:
-                self._call(game.init)
-            finally:
-                os.fchdir(here)
-                os.close(here)
+        with _starting, _inherited(folder):
+            self._call(game.init)
         self.process_id = note_instance(self._folder)
 
     def begin(self, episode: Episode) -> None:
         """Start an episode and repeat the actions it holds already."""
         game = self._game
         for command in pose_commands(episode.pose):
-            game.send_game_command(command)
+            self._call(game.send_game_command, command)
         self._call(game.set_seed, episode.seed)
         if episode.map_name != self._map_name:
             self._call(game.set_doom_map, episode.map_name)
@@ -180,6 +175,24 @@ class Engine:
             return function(*arguments)
         except DEATHS as error:
             raise EngineDied(str(error)) from error
+
+
+@contextlib.contextmanager
+def _inherited(folder: Path) -> Iterator[None]:
+    """Start a process in a folder, for the engine makes another in its working directory.
+
+    It also inherits that interrupts are blocked: one from the keyboard goes to the whole group of
+    processes, and it is for Python to decide what becomes of the engine.
+    """
+    here = os.open(".", os.O_RDONLY)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _close(game: vzd.DoomGame, folder: str, owner: int) -> None:

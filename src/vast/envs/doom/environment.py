@@ -132,9 +132,11 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         """Return a picture of 480 x 640 pixels for people; observations stay as they are."""
         if self.render_mode is None or self._episode is None:
             return None
-        if self._camera is None:
-            self._camera = Camera(self._setting(FILMING))
-        return self._camera.picture(self._episode)
+        try:
+            return self._running_camera().picture(self._episode)
+        except EngineDied:
+            self._camera = None
+            return self._running_camera().picture(self._episode)
 
     def close(self) -> None:
         """End the engine; the next reset would start another."""
@@ -251,6 +253,11 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         if self._engine is None:
             self._engine = Engine(self._setting(OBSERVING))
         return self._engine
+
+    def _running_camera(self) -> Camera:
+        if self._camera is None:
+            self._camera = Camera(self._setting(FILMING))
+        return self._camera
 
     def _setting(self, resolution: Any) -> Setting:
         return Setting(self._world.source, self.map_name, self._map.deathmatch, resolution)

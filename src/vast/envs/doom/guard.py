@@ -54,15 +54,17 @@ class Guard:
             # A session of its own: an interrupt from the keyboard goes to the whole group.
             start_new_session=True,
         )
-        weakref.finalize(self, _dismiss, self._process)
+        weakref.finalize(self, _dismiss, self._process, os.getpid())
         assert self._process.stdin is not None
         for folder in self._folders:
             self._process.stdin.write(f"+{folder}\n")
         self._process.stdin.flush()
 
 
-def _dismiss(process: subprocess.Popen[str]) -> None:
+def _dismiss(process: subprocess.Popen[str], owner: int) -> None:
     """Break the pipe at the end of Python and wait until the watchdog has done its work."""
+    if os.getpid() != owner:
+        return
     with contextlib.suppress(subprocess.TimeoutExpired, BrokenPipeError, ValueError):
         process.communicate(timeout=10)
 
