@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vast.envs.doom.maze_text import parse_maze
+from vast.envs.doom.rules import Rules
 from vast.envs.doom.tasks import LargeMaze, PlusMaze, TMaze
 from vast.envs.doom.udmf import maze_wad
 from vast.envs.doom.wad import Wad, wad_bytes
@@ -118,6 +119,21 @@ def test_a_wad_without_zones_has_those_of_the_task(tmp_path: Path) -> None:
     outcomes = [env.step(np.int64(0))[1:3] for _ in range(3)]
     assert outcomes == [(-0.01, False), (-0.01, False), (1.0, True)]
     env.close()
+
+
+def test_a_map_that_only_begins_in_zones_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.wad"
+    path.write_bytes(wad(binary_map("MINE", [(1, 0, 0, 180)])))
+    env = Centre(wad=path)
+    with pytest.raises(UserError, match="every start of map MINE lies in a zone"):
+        env.reset(seed=0)
+    env.close()
+
+
+class Centre(LargeMaze):
+    """The large maze's zones without any chance at the start."""
+
+    rules = Rules(-0.01, turn_steps=0, random_steps=0)
 
 
 MY_MAZE = "room 0,0 512,256\nzone goal 400,0 512,256\nmap MINE\nstart 64,128 facing east\n"

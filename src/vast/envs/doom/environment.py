@@ -35,6 +35,8 @@ Info = dict[str, Any]
 
 FORWARD, LEFT, RIGHT = ACTIONS = range(3)
 """the actions"""
+TRIES = 1000
+"""how often an episode that begins in a terminal zone is begun anew"""
 LOST, DEATH = "engine lost", "death"
 """the events of the step in which the engine, or (by somebody's map) the player, died"""
 
@@ -178,19 +180,26 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
 
     def _begin(self, pose: Pose | None, settled: bool) -> tuple[Observation, Info]:
         engine = self._running_engine()
-        while True:
+        for _ in range(TRIES):
             seed = int(self.np_random.integers(2**32, dtype=np.uint32))
             self._episode = Episode(self.map_name, seed, pose, settled)
             engine.begin(self._episode)
             if pose is None:
                 self._scatter()
             if self._see() and self._zone() not in TERMINAL_KINDS:
-                break
+                self._check_pose(pose)
+                return self._observation, self._info
             if pose is not None:
-                raise UserError(f"start {pose}: it lies in a zone that ends the episode")
-        if pose is not None and hypot(self._info["x"] - pose[0], self._info["y"] - pose[1]) > 0.01:
+                break
+        self._episode = None
+        start = f"start {pose}" if pose else f"every start of map {self.map_name}"
+        raise UserError(f"{start} lies in a zone that ends the episode")
+
+    def _check_pose(self, pose: Pose | None) -> None:
+        """Refuse a pose at which the engine did not put the player, for it would be in a wall."""
+        if pose and hypot(self._info["x"] - pose[0], self._info["y"] - pose[1]) > 0.01:
+            self._episode = None
             raise UserError(f"start {pose}: there is no room for the player")
-        return self._observation, self._info
 
     def _scatter(self) -> None:
         """Turn and walk at random before the first counted step, as the paper's tasks do."""
