@@ -101,21 +101,27 @@ def test_nothing_is_left_after(ending: str) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_left_when_python_is_killed_while_an_engine_starts() -> None:
+def test_nothing_is_left_when_python_is_killed_while_an_engine_starts(tmp_path: Path) -> None:
     start = (
         "from vast.envs.doom.tasks import TMaze\n"
         "env = TMaze()\nprint('ready', flush=True)\nenv.reset()\nenv.step(0)\n"
     )
     before = {file.name for file in SHARED.iterdir()}
-    for delay in (0.0, 0.03, 0.06, 0.1, 0.15, 0.2):
-        with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE) as victim:
+    for delay in (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2):
+        with subprocess.Popen(
+            [sys.executable, "-c", start],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        ) as victim:
             assert victim.stdout is not None
             victim.stdout.readline()
             time.sleep(delay)
             victim.kill()
-            victim.stdout.read()
-    for _ in range(100):
-        left = {file.name for file in SHARED.iterdir()} - before
+            victim.communicate(timeout=60)
+    left: list[str] = []
+    for _ in range(200):
+        left = [file.name for file in SHARED.iterdir() if file.name not in before]
+        left += os.listdir(tmp_path)
         if not left:
             return
         time.sleep(0.05)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -88,10 +89,11 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def new_folder() -> str:
-    """Return a new folder for an engine to live in; the watchdog knows of it."""
-    folder = tempfile.mkdtemp(prefix="vast-doom-")
+    """Return a new folder for an engine to live in; the watchdog knows of it before it is made."""
+    folder = str(Path(tempfile.gettempdir(), f"vast-doom-{secrets.token_hex(8)}").absolute())
     with _lock:
         _guard.add(folder)
+    os.mkdir(folder, mode=0o700)
     return folder
 
 

@@ -40,14 +40,14 @@ def draw_maze(maze: Maze, path: str | Path) -> None:
     rows, columns = (len(layouts), 1) if wide > 1.3 * high else (1, len(layouts))
     inches = INCHES / max(wide, high)
     figure = Figure(
-        figsize=(columns * (wide * inches + 1), rows * (high * inches + 1.2)),
+        figsize=(columns * (1.1 * wide * inches + 1), rows * (1.1 * high * inches + 1.5)),
         dpi=110,
         layout="constrained",
     )
     FigureCanvasAgg(figure)
     for number, (name, layout) in enumerate(layouts.items(), start=1):
         _draw_map(figure.add_subplot(rows, columns, number), maze.maps[name], layout)
-    figure.savefig(path, format="png")
+    figure.savefig(path, format="png", bbox_inches="tight")
 
 
 def _draw_map(axes: "Axes", map_: MazeMap, layout: Layout) -> None:

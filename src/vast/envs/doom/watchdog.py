@@ -60,6 +60,34 @@ def clear(folder: str) -> bool:
     return found
 
 
+def unclaimed(since: float) -> set[Path]:
+    """Return shared memory of engines, ours and younger than `since`, that no process uses."""
+    files = {
+        file
+        for name in SHARED_MEMORY
+        for file in Path("/dev/shm").glob(f"{name}*")
+        if file.stat().st_uid == os.getuid() and file.stat().st_ctime >= since
+    }
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            used = (entry / "maps").read_text(encoding="utf-8", errors="replace")
+            files -= {file for file in files if file.name in used}
+    return files
+
+
+def clear_unclaimed(folder: str) -> None:
+    """Remove the shared memory of an engine whose parent died before it could start.
+
+    Its instance's name is not known to anybody then, but nothing uses the files.
+    """
+    with contextlib.suppress(OSError):
+        since = Path(folder).stat().st_mtime - 1
+        before = unclaimed(since)
+        time.sleep(0.2)
+        for file in before & unclaimed(since):
+            file.unlink(missing_ok=True)
+
+
 def main() -> None:
     """Listen until the pipe breaks, then clear away what is left."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -77,6 +105,8 @@ def main() -> None:
             break
         time.sleep(0.1)
     for folder in folders:
+        if not (Path(folder) / INSTANCE_FILE).exists():
+            clear_unclaimed(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
