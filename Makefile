@@ -23,8 +23,9 @@ check: $(READY)  ## fast feedback while working
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not slow"
 
-bench: $(READY)  ## speed of the planning core, as ratios measured in one run
+bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks.planning
+	$(BIN)/python -m benchmarks.envs
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

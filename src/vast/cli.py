@@ -5,7 +5,7 @@ import functools
 import io
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -25,10 +25,57 @@ def figure(name: Annotated[str, tyro.conf.Positional], out: Path = Path("figures
     """
     from vast.analysis.figures import draw_figure
 
-    print(f"wrote {draw_figure(name, out)}")
+    with _writing(out):
+        file = draw_figure(name, out)
+    print(f"wrote {file}")
 
 
-VERBS: dict[str, Callable[..., None]] = {"figure": figure}
+def maze(
+    action: Annotated[str, tyro.conf.Positional],
+    file: Annotated[Path, tyro.conf.Positional],
+    out: Path | None = None,
+) -> None:
+    """Turn a text maze into a Doom map, or draw it.
+
+    Args:
+        action: build: write the WAD; show: draw the maze from above
+        file: the maze, written as docs/mazes.md says
+        out: the file to write: FILE.wad or FILE.png by default
+    """
+    if action not in MAZE_ACTIONS:
+        raise unknown("maze command", action, MAZE_ACTIONS)
+    from vast.envs.doom.maze_text import read_maze
+
+    maze = read_maze(file)
+    path = out or file.with_suffix(MAZE_ACTIONS[action])
+    with _writing(path):
+        if action == "build":
+            from vast.envs.doom.udmf import write_maze
+
+            repeats = write_maze(maze, path)
+            if repeats:
+                print(f"note: {repeats} walls repeat a texture, for there are not enough of them")
+        else:
+            from vast.envs.doom.picture import draw_maze
+
+            draw_maze(maze, path)
+    print(f"wrote {path}: {', '.join(maze.maps)}")
+
+
+MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
+"""what can be done with a maze -> the kind of file it gives"""
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write a file into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+VERBS: dict[str, Callable[..., None]] = {"figure": figure, "maze": maze}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

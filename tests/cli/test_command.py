@@ -26,7 +26,10 @@ def test_figure_draws_into_the_folder_named_and_says_so(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["figur", "fig1"], "unknown command 'figur': allowed are figure; did you mean 'figure'?"),
+        (
+            ["figur", "fig1"],
+            "unknown command 'figur': allowed are figure, maze; did you mean 'figure'?",
+        ),
         (["figure", "fig2"], "unknown figure 'fig2': allowed are fig1; did you mean 'fig1'?"),
         (
             ["figure", "fig1", "--ou", "x"],
@@ -34,7 +37,7 @@ def test_figure_draws_into_the_folder_named_and_says_so(
         ),
         (["figure"], "Missing from vast figure"),
         (["figure", "fig1", "--out"], "Missing value for argument '--out'"),
-        ([], "Expected one of {figure}"),
+        ([], "Expected one of {figure, maze}"),
     ],
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(

@@ -62,6 +62,17 @@ def test_no_walk_leaves_the_maze_and_a_seed_repeats_it(seed: int, actions: list[
             break
 
 
+def test_a_saved_state_goes_on_as_if_never_stopped() -> None:
+    first, second = TMaze2D(), TMaze2D()
+    first.reset(seed=1)
+    first.step(EAST)
+    second.reset(seed=2)
+    second.load_state_dict(first.state_dict())
+    for action in (NORTH, WEST, SOUTH):
+        np.testing.assert_array_equal(first.step(action)[0], second.step(action)[0])
+    np.testing.assert_array_equal(first.reset()[0], second.reset()[0])
+
+
 def test_starts_differ_between_seeds() -> None:
     starts = {tuple(TMaze2D().reset(seed=seed)[0]) for seed in range(20)}
     assert len(starts) == 20

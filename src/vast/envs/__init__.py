@@ -7,6 +7,13 @@ so that a world's own dependencies are imported only when it is made.
 import gymnasium
 
 ENVIRONMENTS = {
+    "vast/Atari-v0": "vast.envs.atari:Atari",
+    "vast/HMaze-v0": "vast.envs.doom.tasks:HMaze",
+    "vast/LargeMaze-v0": "vast.envs.doom.tasks:LargeMaze",
+    "vast/LargeMazeHazards-v0": "vast.envs.doom.tasks:LargeMazeHazards",
+    "vast/PlusMaze-v0": "vast.envs.doom.tasks:PlusMaze",
+    "vast/Pong-v0": "vast.envs.atari:Pong",
+    "vast/TMaze-v0": "vast.envs.doom.tasks:TMaze",
     "vast/TMaze2D-v0": "vast.envs.tmaze2d:TMaze2D",
 }
 """Gymnasium id -> where the class is."""

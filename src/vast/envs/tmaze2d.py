@@ -1,5 +1,6 @@
 """The continuous T-maze of Fig. 1A: (x, y) observations, and no place is ever met twice."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -79,6 +80,18 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
         goal = bool(self._position[1] < GOAL_Y)
         reward = 1.0 if goal else 0.0
         return self._observation(), reward, goal, False, self._info("goal" if goal else None)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the future depends on."""
+        return {
+            "position": self._position.copy(),
+            "np_random": self.np_random.bit_generator.state,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where the state was taken."""
+        self._position = np.array(state["position"], dtype=np.float64)
+        self.np_random.bit_generator.state = state["np_random"]
 
     def _random_start(self) -> NDArray[np.float64]:
         while True:

@@ -1,0 +1,186 @@
+"""Speed of the environments: steps per second, and the share of the bare engine's speed.
+
+The bare engine does nothing but what no environment can do without: play four tics or frames and
+read the screen (of Pong the last two, for the brighter of both is seen). It plays the very episodes
+the environment played, for what is in view decides how long drawing takes. Short stretches of both
+are timed in turn, so that whatever else the machine does slows both alike; the ratio is the median
+over the rounds. Resets are timed apart.
+
+    python -m benchmarks.envs [--json FILE] [--steps 400] [--rounds 15]
+"""
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import gymnasium
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+
+import vast  # noqa: F401  (registers the environments)
+from benchmarks.report import machine, report_console, show, write_json
+from vast.envs.atari import FRAME_SKIP, Pong
+from vast.envs.doom.engine import ACTION_REPEAT, OBSERVING, PRESSED, Engine, Episode
+from vast.envs.doom.environment import DoomMaze
+
+TASKS = ("TMaze", "LargeMaze", "LargeMazeHazards", "HMaze", "PlusMaze", "Pong", "TMaze2D")
+
+
+@dataclass
+class Stretch:
+    """Some steps of one episode that both play."""
+
+    episode: Any
+    """of Doom: an `Episode`; of Pong: None, for all begin alike"""
+    earlier: list[int]
+    """actions of the episode before these steps, those of its random beginning included"""
+    actions: list[int]
+    ends: bool
+
+
+class Played:
+    """An environment whose steps and resets are timed apart."""
+
+    def __init__(self, name: str) -> None:
+        self.env = gymnasium.make(f"vast/{name}-v0", disable_env_checker=True).unwrapped
+        assert isinstance(self.env.action_space, gymnasium.spaces.Discrete)
+        self.n_actions = int(self.env.action_space.n)
+        self.reset_times: list[float] = []
+        self.env.reset(seed=0)
+
+    def play(self, actions: NDArray[np.int64]) -> tuple[float, list[Stretch]]:
+        """Play some actions; return the time their steps took and what was played."""
+        spent = 0.0
+        stretches: list[Stretch] = []
+        begun = self._begin_stretch()
+        for action in actions:
+            begin = time.perf_counter()
+            *_, terminated, truncated, _ = self.env.step(action)
+            spent += time.perf_counter() - begin
+            begun.actions.append(int(action))
+            if terminated or truncated:
+                begun.ends = True
+                stretches.append(begun)
+                self.reset()
+                begun = self._begin_stretch()
+        return spent, [*stretches, begun]
+
+    def reset(self) -> None:
+        """Begin another episode and note how long that took."""
+        begin = time.perf_counter()
+        self.env.reset()
+        self.reset_times.append(time.perf_counter() - begin)
+
+    def _begin_stretch(self) -> Stretch:
+        episode = self.env._episode if isinstance(self.env, DoomMaze) else None
+        return Stretch(episode, list(episode.actions) if episode else [], [], False)
+
+
+class BareDoom:
+    """A Doom engine alone."""
+
+    def __init__(self, env: DoomMaze) -> None:
+        self._engine = Engine(env._setting(OBSERVING))
+        self._episode: Episode | None = None
+
+    def play(self, stretch: Stretch) -> float:
+        """Return the time it takes to play a stretch."""
+        if stretch.episode is not self._episode:
+            self._episode = stretch.episode
+            self._engine.begin(
+                replace(stretch.episode, actions=bytearray(stretch.earlier)),
+            )
+        game = self._engine._game
+        begin = time.perf_counter()
+        for action in stretch.actions:
+            game.make_action(PRESSED[action], ACTION_REPEAT)
+            game.get_state()
+        return time.perf_counter() - begin
+
+    def close(self) -> None:
+        """End the engine."""
+        self._engine.close()
+
+
+class BarePong:
+    """An Atari emulator alone."""
+
+    def __init__(self) -> None:
+        self._pong = Pong()
+        self._pong.reset(seed=0)
+
+    def play(self, stretch: Stretch) -> float:
+        """Return the time it takes to play a stretch."""
+        emulator, keys, frames = self._pong._ale, self._pong._actions, self._pong._frames
+        begin = time.perf_counter()
+        for action in stretch.actions:
+            for frame in range(FRAME_SKIP):
+                emulator.act(keys[action])
+                if frame >= FRAME_SKIP - 2:
+                    emulator.getScreenGrayscale(frames[frame % 2])
+        spent = time.perf_counter() - begin
+        if stretch.ends:
+            emulator.reset_game()
+        return spent
+
+    def close(self) -> None:
+        """Do nothing: the emulator lives in this process."""
+
+
+def bare_engine(env: Any) -> BareDoom | BarePong | None:
+    """Return the engine under an environment, alone."""
+    if isinstance(env, DoomMaze):
+        return BareDoom(env)
+    return BarePong() if isinstance(env, Pong) else None
+
+
+def measure(name: str, steps: int, rounds: int) -> dict[str, Any]:
+    """Measure one environment, and its engine alone if it has one."""
+    rng = np.random.default_rng(0)
+    played = Played(name)
+    bare = bare_engine(played.env)
+    ours, alone = [], []
+    for _ in range(rounds + 1):
+        spent, stretches = played.play(rng.integers(played.n_actions, size=steps))
+        ours.append(spent / steps)
+        if bare is not None:
+            alone.append(sum(bare.play(stretch) for stretch in stretches) / steps)
+    for _ in range(10):
+        played.reset()
+    # The first round warms up.
+    row: dict[str, Any] = {"environment": name, "steps_per_second": 1 / np.median(ours[1:])}
+    if bare is not None:
+        row["bare_engine_steps_per_second"] = 1 / np.median(alone[1:])
+        row["ratio"] = float(np.median(np.divide(alone[1:], ours[1:])))
+        bare.close()
+    row["reset_ms"] = 1000 * float(np.median(played.reset_times))
+    played.env.close()
+    return row
+
+
+def main(
+    json_file: Annotated[Path | None, tyro.conf.arg(name="json")] = None,
+    steps: int = 400,
+    rounds: int = 15,
+) -> None:
+    """Measure the environments.
+
+    Args:
+        json_file: write all numbers there, too
+        steps: steps per stretch
+        rounds: stretches of each kind
+    """
+    console = report_console()
+    report: dict[str, Any] = {"machine": machine("vizdoom", "ale-py", "gymnasium", "numpy")}
+    console.print(report["machine"])
+    report["environments"] = [measure(name, steps, rounds) for name in TASKS]
+    show(console, "environments", report["environments"])
+    if json_file is not None:
+        write_json(report, json_file)
+        console.print(f"wrote {json_file}")
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,216 @@
+"""Atari games by the Arcade Learning Environment: Pong as in Fig. 7, any other as is usual.
+
+One step is four frames with one action. The observation is grey, 84 x 84, and the brighter of
+the last two frames at each pixel, because some games draw a sprite in every second frame only.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from math import gcd
+from typing import Any
+
+import ale_py
+import gymnasium
+import numpy as np
+from ale_py import ALEInterface, ALEState, LoggerMode, roms
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from vast.envs.compiled import compiled
+from vast.errors import UserError, unknown
+
+Observation = NDArray[np.uint8]
+
+SIZE = 84
+"""of an observation, in pixels"""
+FRAME_SKIP = 4
+"""frames per step"""
+MAX_FRAMES = 108_000
+"""an episode is truncated after half an hour of play (60 frames per second), as is usual"""
+
+
+def area_weights(length: int) -> NDArray[np.int64]:
+    """Return for each of 84 output pixels the first input pixel it covers, and the weights.
+
+    A row is (first, weight, weight, ...): how much of the first pixel and of those after it lies
+    in the output. Weights are whole numbers with the same sum everywhere, so that all sums are
+    exact and an image comes out the same on every machine.
+    """
+    unit = gcd(length, SIZE)
+    source, target = SIZE // unit, length // unit
+    begin, end = np.arange(SIZE) * target, np.arange(1, SIZE + 1) * target
+    first = begin // source
+    rows = [first]
+    for pixel in (first + k for k in range((target - 2) // source + 2)):
+        covered = np.minimum(end, (pixel + 1) * source) - np.maximum(begin, pixel * source)
+        rows.append(np.maximum(covered, 0))
+    return np.stack(rows, axis=1)
+
+
+@compiled
+def shrink(
+    first: Observation, second: Observation, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> Observation:
+    """Return the brighter of two frames at each pixel, scaled to 84 x 84 by the mean over areas."""
+    height, width = first.shape
+    small = np.empty((SIZE, SIZE), np.uint8)
+    sums = np.empty(width, np.int32)
+    total = rows[0, 1:].sum() * columns[0, 1:].sum()
+    # A product is quicker than a division; the last summand makes it as exact.
+    scale, half = 1.0 / total, 0.5 + 1e-9
+    for y in range(SIZE):
+        sums[:] = 0
+        for k in range(rows.shape[1] - 1):
+            weight, row = np.int32(rows[y, k + 1]), min(rows[y, 0] + k, height - 1)
+            one, other = first[row], second[row]
+            for x in range(width):
+                sums[x] += weight * np.int32(max(one[x], other[x]))
+        for x in range(SIZE):
+            value = 0
+            for k in range(columns.shape[1] - 1):
+                value += columns[x, k + 1] * sums[min(columns[x, 0] + k, width - 1)]
+            small[y, x] = int(value * scale + half)
+    return small
+
+
+@cache
+def contrast_table(dark: int, bright: int) -> Observation:
+    """Return the grey level that each level becomes when [dark, bright] fills [0, 255]."""
+    levels = (np.arange(256) - dark) * 255 / max(bright - dark, 1)
+    table: Observation = np.clip(levels + 0.5, 0, 255).astype(np.uint8)
+    return table
+
+
+class Atari(gymnasium.Env[Observation, np.int64]):
+    """Any game the emulator knows by name, such as "breakout", with its minimal action set.
+
+    `sticky` is the probability with which the emulator repeats the last action instead of the
+    given one, at each frame (0.25 is usual where it is used); `noop_max` the largest number of
+    idle frames an episode begins with.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (declared so by gymnasium)
+        "render_modes": ["rgb_array"],
+        "render_fps": 60 / FRAME_SKIP,
+    }
+    crop: tuple[int, int] = (0, 0)
+    """rows that are left out at the top and at the bottom"""
+    full_contrast = False
+    """whether the darkest pixel becomes 0 and the brightest 255"""
+
+    def __init__(
+        self,
+        game: str,
+        sticky: float = 0.0,
+        noop_max: int = 30,
+        render_mode: str | None = None,
+    ) -> None:
+        rom = roms.get_rom_path(game) if game in roms.get_all_rom_ids() else None
+        if rom is None:
+            raise unknown("game", game, roms.get_all_rom_ids())
+        if not 0 <= sticky < 1:
+            raise UserError(f"sticky {sticky}: allowed are probabilities from 0 to below 1")
+        if noop_max < 0:
+            raise UserError(f"noop_max {noop_max}: allowed are whole numbers from 0")
+        if render_mode not in (None, "rgb_array"):
+            raise unknown("render mode", render_mode, self.metadata["render_modes"])
+        self.render_mode = render_mode
+        ALEInterface.setLoggerMode(LoggerMode.Error)
+        self._ale = ALEInterface()
+        self._ale.setFloat("repeat_action_probability", sticky)
+        self._ale.setInt("max_num_frames_per_episode", MAX_FRAMES)
+        self._rom = rom
+        self._ale.loadROM(self._rom)
+        self._noop_max = noop_max
+        self._actions = self._game_actions()
+        self.observation_space = spaces.Box(0, 255, (SIZE, SIZE, 1), np.uint8)
+        self.action_space = spaces.Discrete(len(self._actions))
+        height, width = self._ale.getScreenDims()
+        self._frames = np.zeros((2, height, width), np.uint8)
+        self._rows, self._columns = area_weights(height - sum(self.crop)), area_weights(width)
+
+    def _game_actions(self) -> list[ale_py.Action]:
+        return list(self._ale.getMinimalActionSet())
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start a game; a seed also seeds the emulator."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._ale.setInt("random_seed", int(self.np_random.integers(2**31)))
+            self._ale.loadROM(self._rom)
+        self._ale.reset_game()
+        if self._noop_max:
+            for _ in range(int(self.np_random.integers(1, self._noop_max + 1))):
+                self._ale.act(ale_py.Action.NOOP)
+                if self._ale.game_over():
+                    self._ale.reset_game()
+        self._ale.getScreenGrayscale(self._frames[0])
+        self._frames[1] = self._frames[0]
+        return self._observation(), self._info()
+
+    def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Play four frames with one action."""
+        if action not in range(len(self._actions)):
+            names = ", ".join(f"{i} {a.name.lower()}" for i, a in enumerate(self._actions))
+            raise UserError(f"action {action!r}: allowed are {names}")
+        reward = 0.0
+        for frame in range(FRAME_SKIP):
+            reward += self._ale.act(self._actions[action])
+            over = self._ale.game_over()
+            if frame >= FRAME_SKIP - 2 or over:
+                self._ale.getScreenGrayscale(self._frames[frame % 2])
+            if over:
+                break
+        truncated = self._ale.game_truncated()
+        terminated = self._ale.game_over() and not truncated
+        return self._observation(), reward, terminated, truncated, self._info()
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return the screen in colour at twice its size."""
+        if self.render_mode is None:
+            return None
+        return np.asarray(self._ale.getScreenRGB()).repeat(2, axis=0).repeat(2, axis=1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the future depends on."""
+        return {
+            "emulator": self._ale.cloneState(include_rng=True).serialize(),
+            "frames": self._frames.copy(),
+            "np_random": self.np_random.bit_generator.state,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where the state was taken."""
+        self._ale.restoreState(ALEState(state["emulator"]))
+        self._frames[:] = state["frames"]
+        self.np_random.bit_generator.state = state["np_random"]
+
+    def _observation(self) -> Observation:
+        top, bottom = self.crop
+        first, second = self._frames[:, top : self._frames.shape[1] - bottom]
+        image = shrink(first, second, self._rows, self._columns)
+        if self.full_contrast:
+            image = contrast_table(int(image.min()), int(image.max())).take(image)
+        return image[:, :, None]
+
+    def _info(self) -> dict[str, Any]:
+        return {"lives": self._ale.lives(), "frame": self._ale.getEpisodeFrameNumber()}
+
+
+class Pong(Atari):
+    """Pong with three actions, 0 stay, 1 up, 2 down, and the playing field only (Fig. 7).
+
+    Without sticky actions there is no chance in it: every game begins alike.
+    """
+
+    crop = (34, 16)
+    full_contrast = True
+
+    def __init__(self, sticky: float = 0.0, render_mode: str | None = None) -> None:
+        super().__init__("pong", sticky, noop_max=0, render_mode=render_mode)
+
+    def _game_actions(self) -> list[ale_py.Action]:
+        # The paddle is a knob: turned right it goes up, turned left it goes down.
+        return [ale_py.Action.NOOP, ale_py.Action.RIGHT, ale_py.Action.LEFT]

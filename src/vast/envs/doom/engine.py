@@ -1,0 +1,204 @@
+"""The Doom engine as a process of its own: started, driven, and cleared away whatever happens."""
+
+import contextlib
+import os
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import vizdoom as vzd
+from numpy.typing import NDArray
+
+from vast.envs.doom.guard import new_folder, note_instance, remove_folder
+from vast.envs.doom.pose import pose_commands, pose_wad
+from vast.envs.doom.textures import game_folder
+
+ACTION_REPEAT = 4
+"""tics per action"""
+SPAWN_FREEZE = 7
+"""tics after a spawn in which the engine ignores all input"""
+BUTTONS = (vzd.Button.MOVE_FORWARD, vzd.Button.TURN_LEFT, vzd.Button.TURN_RIGHT)
+"""action -> key"""
+PRESSED = [[float(i == action) for i in range(len(BUTTONS))] for action in range(len(BUTTONS))]
+IDLE = [0.0] * len(BUTTONS)
+VARIABLES = (
+    vzd.GameVariable.POSITION_X,
+    vzd.GameVariable.POSITION_Y,
+    vzd.GameVariable.ANGLE,
+    vzd.GameVariable.VELOCITY_X,
+    vzd.GameVariable.VELOCITY_Y,
+)
+OBSERVING = vzd.ScreenResolution.RES_160X120
+"""the smallest screen there is; observations are half of it in each direction"""
+FILMING = vzd.ScreenResolution.RES_640X480
+"""for pictures that people look at"""
+HIDDEN = (
+    "hud",
+    "minimal_hud",
+    "weapon",
+    "crosshair",
+    "decals",
+    "particles",
+    "effects_sprites",
+    "messages",
+    "corpses",
+    "screen_flashes",
+)
+"""what of the game's decorations is not drawn"""
+DEATHS = (
+    vzd.ViZDoomErrorException,
+    vzd.ViZDoomUnexpectedExitException,
+    vzd.ViZDoomIsNotRunningException,
+    vzd.MessageQueueException,
+    vzd.SharedMemoryException,
+)
+
+Pose = tuple[float, float, float]
+"""x, y, and the heading in degrees"""
+
+_starting = threading.Lock()
+
+
+class EngineDied(RuntimeError):
+    """The engine's process ended although nobody closed it."""
+
+
+@dataclass
+class Episode:
+    """All it takes to live through an episode again: the engine is deterministic."""
+
+    map_name: str
+    seed: int
+    pose: Pose | None = None
+    """where it begins, if not at one of the map's starts"""
+    settled: bool = False
+    """whether the freeze after a spawn is waited for before the first action"""
+    actions: bytearray = field(default_factory=bytearray)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What an engine is started with."""
+
+    wad: bytes | str
+    """a WAD or the path of one"""
+    map_name: str
+    deathmatch: bool
+    resolution: vzd.ScreenResolution
+
+
+class Engine:
+    """One running engine. Any of its methods may raise `EngineDied`."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._folder = new_folder()
+        self._game = vzd.DoomGame()
+        self.close = weakref.finalize(self, _close, self._game, self._folder, os.getpid())
+        try:
+            self._start(setting)
+        except BaseException:
+            self.close()
+            raise
+        self._map_name = setting.map_name
+
+    def _start(self, setting: Setting) -> None:
+        folder = Path(self._folder)
+        (folder / "pose.wad").write_bytes(pose_wad())
+        wad = setting.wad
+        if isinstance(wad, bytes):
+            (folder / "maze.wad").write_bytes(wad)
+            wad = str(folder / "maze.wad")
+        game = self._game
+        game.set_doom_game_path(str(game_folder() / "freedoom2.wad"))
+        game.set_doom_scenario_path(wad)
+        game.set_doom_map(setting.map_name)
+        game.set_doom_config_path(str(folder / "vizdoom.ini"))
+        game.set_screen_resolution(setting.resolution)
+        game.set_screen_format(vzd.ScreenFormat.RGB24)
+        for decoration in HIDDEN:
+            getattr(game, f"set_render_{decoration}")(False)
+        game.set_available_buttons(list(BUTTONS))
+        game.set_available_game_variables(list(VARIABLES))
+        # Running is what gives the paper's momentum: without cl_run thrust and turning are halved.
+        game.add_game_args("+cl_run 1 +movebob 0.25 -file pose.wad")
+        if setting.deathmatch:
+            game.add_game_args("-deathmatch")
+        game.set_window_visible(False)
+        game.set_sound_enabled(False)
+        game.set_mode(vzd.Mode.PLAYER)
+        game.set_episode_timeout(0)
+        with _starting, _inherited(folder):
+            self._call(game.init)
+        self.process_id = note_instance(self._folder)
+
+    def begin(self, episode: Episode) -> None:
+        """Start an episode and repeat the actions it holds already."""
+        game = self._game
+        for command in pose_commands(episode.pose):
+            self._call(game.send_game_command, command)
+        self._call(game.set_seed, episode.seed)
+        if episode.map_name != self._map_name:
+            self._call(game.set_doom_map, episode.map_name)
+            self._map_name = episode.map_name
+        self._call(game.new_episode)
+        if episode.settled:
+            self._call(game.make_action, IDLE, SPAWN_FREEZE)
+        for action in episode.actions:
+            self.act(action)
+
+    def act(self, action: int) -> None:
+        """Hold a key for one step."""
+        try:
+            self._game.make_action(PRESSED[action], ACTION_REPEAT)
+        except DEATHS as error:
+            raise EngineDied(str(error)) from error
+
+    def look(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
+        """Return the screen and (x, y, angle, vx, vy); None if the player has died."""
+        state = self._call(self._game.get_state)
+        if state is None:
+            return None
+        return state.screen_buffer, state.game_variables
+
+    @property
+    def tic(self) -> int:
+        """Tics since the episode's map was loaded."""
+        return int(self._game.get_episode_time())
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except DEATHS as error:
+            raise EngineDied(str(error)) from error
+
+
+@contextlib.contextmanager
+def _inherited(folder: Path) -> Iterator[None]:
+    """Start a process in a folder, for the engine makes another in its working directory.
+
+    It also inherits that interrupts are blocked: one from the keyboard goes to the whole group of
+    processes, and it is for Python to decide what becomes of the engine.
+    """
+    here = os.open(".", os.O_RDONLY)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _close(game: vzd.DoomGame, folder: str, owner: int) -> None:
+    """End an engine; a forked child leaves its parent's alone."""
+    if os.getpid() == owner:
+        try:
+            game.close()
+        finally:
+            remove_folder(folder)

@@ -1,0 +1,287 @@
+"""A Doom maze as a Gymnasium environment: pixels in, three actions out, rewards from position."""
+
+import logging
+from collections.abc import Mapping
+from math import hypot, isfinite, nan
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from vast.envs.doom.camera import Camera
+from vast.envs.doom.engine import (
+    FILMING,
+    OBSERVING,
+    Engine,
+    EngineDied,
+    Episode,
+    Pose,
+    Setting,
+)
+from vast.envs.doom.frames import HEIGHT, WIDTH, shrink
+from vast.envs.doom.maze import TERMINAL_KINDS
+from vast.envs.doom.maze_words import FARTHEST
+from vast.envs.doom.rules import Outcome, Rules, kind_at
+from vast.envs.doom.world import open_world
+from vast.errors import UserError, unknown
+
+log = logging.getLogger(__name__)
+
+Observation = NDArray[np.uint8]
+Info = dict[str, Any]
+
+FORWARD, LEFT, RIGHT = ACTIONS = range(3)
+"""the actions"""
+TRIES = 1000
+"""how often an episode that begins in a terminal zone is begun anew"""
+LOST, DEATH = "engine lost", "death"
+"""the events of the step in which the engine, or (by somebody's map) the player, died"""
+
+
+class DoomMaze(gymnasium.Env[Observation, np.int64]):
+    """The base of the tasks, which say in which maze and by which rules.
+
+    `wad` is a WAD or .maze file to play in instead of the task's own, `map_name` the map in it
+    (the first by default). An engine is started at the first reset.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 (declared so by gymnasium)
+        "render_modes": ["rgb_array"],
+        "render_fps": 35 / 4,
+    }
+    maze: ClassVar[str]
+    """the maze that comes with the package"""
+    rules: ClassVar[Rules]
+
+    def __init__(
+        self,
+        wad: str | Path | None = None,
+        map_name: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, "rgb_array"):
+            raise unknown("render mode", render_mode, self.metadata["render_modes"])
+        self.render_mode = render_mode
+        self.observation_space = spaces.Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
+        self.action_space = spaces.Discrete(3)
+        self._world = open_world(self.maze, wad)
+        self._map = self._world.facts(map_name)
+        self.reversed = False
+        """whether goals punish and penalties reward; may be changed at any time"""
+        self.engine_restarts = 0
+        """how many engines died in the middle of an episode"""
+        self._engine: Engine | None = None
+        self._camera: Camera | None = None
+        self._episode: Episode | None = None
+        self._observation = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+        self._info: Info = {}
+
+    @property
+    def map_name(self) -> str:
+        """The map of the next episode."""
+        return self._map.name
+
+    def set_map(self, map_name: str) -> None:
+        """Play the next episode in another map of the same WAD."""
+        facts = self._world.facts(map_name)
+        if facts.deathmatch != self._map.deathmatch:
+            self._close_engine()
+        self._map = facts
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Observation, Info]:
+        """Start an episode.
+
+        `options={"start": (x, y, angle)}` puts the player there, at rest; with `"frozen": True`
+        as if it had spawned there, so that its first seven tics of input are lost.
+        """
+        super().reset(seed=seed)
+        pose, settled = self._read_options(options or {})
+        chance = self.np_random.bit_generator.state
+        try:
+            return self._begin(pose, settled)
+        except EngineDied:
+            self._lose_engine("at the start of an episode")
+            self.np_random.bit_generator.state = chance
+            return self._begin(pose, settled)
+
+    def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
+        """Hold a key for four tics: 0 forward, 1 turn left, 2 turn right."""
+        if action not in ACTIONS:
+            raise UserError(f"action {action!r}: allowed are 0 forward, 1 left, 2 right")
+        if self._engine is None or self._episode is None:
+            raise UserError("step without an episode: call reset first")
+        try:
+            self._act(int(action))
+            alive = self._see()
+        except EngineDied:
+            self._lose_engine(f"in step {len(self._episode.actions)} of an episode")
+            self._episode = None
+            self._info = {**self._info, "event": LOST}
+            return self._observation.copy(), 0.0, False, True, self._info
+        if alive:
+            outcome = self.rules.outcome(self._zone(), self.reversed, self.np_random)
+        else:
+            outcome = Outcome(self.rules.living_reward, True, DEATH)
+        self._info["event"] = outcome.event
+        return self._observation, outcome.reward, outcome.terminated, False, self._info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return a picture of 480 x 640 pixels for people; observations stay as they are."""
+        if self.render_mode is None or self._episode is None:
+            return None
+        try:
+            return self._running_camera().picture(self._episode)
+        except EngineDied:
+            self._camera = None
+            return self._running_camera().picture(self._episode)
+
+    def close(self) -> None:
+        """End the engine; the next reset would start another."""
+        self._close_engine()
+        self._episode = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that the future depends on; the engine's part is the episode's history."""
+        episode = self._episode
+        return {
+            "map": self.map_name,
+            "reversed": self.reversed,
+            "np_random": self.np_random.bit_generator.state,
+            "episode": None
+            if episode is None
+            else {
+                "map": episode.map_name,
+                "seed": episode.seed,
+                "pose": episode.pose,
+                "settled": episode.settled,
+                "actions": bytes(episode.actions),
+            },
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where the state was taken, by living through its episode again."""
+        self.set_map(state["map"])
+        self.reversed = bool(state["reversed"])
+        self.np_random.bit_generator.state = state["np_random"]
+        self._episode = None
+        saved = state["episode"]
+        if saved is not None:
+            pose = None if saved["pose"] is None else tuple(saved["pose"])
+            self._episode = Episode(
+                saved["map"], saved["seed"], pose, saved["settled"], bytearray(saved["actions"])
+            )
+            self._running_engine().begin(self._episode)
+            self._see()
+
+    def _begin(self, pose: Pose | None, settled: bool) -> tuple[Observation, Info]:
+        engine = self._running_engine()
+        for _ in range(TRIES):
+            seed = int(self.np_random.integers(2**32, dtype=np.uint32))
+            self._episode = Episode(self.map_name, seed, pose, settled)
+            engine.begin(self._episode)
+            if pose is None:
+                self._scatter()
+            if self._see() and self._zone() not in TERMINAL_KINDS:
+                self._check_pose(pose)
+                return self._observation, self._info
+            if pose is not None:
+                break
+        self._episode = None
+        start = f"start {pose}" if pose else f"every start of map {self.map_name}"
+        raise UserError(f"{start} lies in a zone that ends the episode")
+
+    def _check_pose(self, pose: Pose | None) -> None:
+        """Refuse a pose at which the engine did not put the player, for it would be in a wall."""
+        if pose and hypot(self._info["x"] - pose[0], self._info["y"] - pose[1]) > 0.01:
+            self._episode = None
+            raise UserError(f"start {pose}: there is no room for the player")
+
+    def _scatter(self) -> None:
+        """Turn and walk at random before the first counted step, as the paper's tasks do."""
+        rules = self.rules
+        turns = int(self.np_random.integers(rules.turn_steps)) if rules.turn_steps else 0
+        walk = self.np_random.integers(3, size=rules.random_steps)
+        for action in [LEFT] * turns + walk.tolist():
+            self._act(action)
+
+    def _act(self, action: int) -> None:
+        assert self._engine is not None
+        assert self._episode is not None
+        self._engine.act(action)
+        self._episode.actions.append(action)
+
+    def _see(self) -> bool:
+        """Take the engine's screen and position as the present ones; False if the player died."""
+        assert self._engine is not None
+        assert self._episode is not None
+        seen = self._engine.look()
+        if seen is None:
+            return False
+        screen, (x, y, angle, vx, vy) = seen[0], seen[1].tolist()
+        self._observation = shrink(screen)
+        self._info = {
+            "x": x,
+            "y": y,
+            "angle": angle,
+            "vx": vx,
+            "vy": vy,
+            "tic": self._engine.tic,
+            "map": self._episode.map_name,
+            "event": None,
+        }
+        return True
+
+    def _zone(self) -> str | None:
+        assert self._episode is not None
+        areas = self._world.areas(self._episode.map_name)
+        return kind_at(areas, self._info["x"], self._info["y"])
+
+    def _read_options(self, options: Mapping[str, Any]) -> tuple[Pose | None, bool]:
+        for name in options:
+            if name not in ("start", "frozen"):
+                raise unknown("reset option", name, ("start", "frozen"))
+        start = options.get("start")
+        if start is None:
+            return None, False
+        try:
+            x, y, angle = (float(number) for number in start)
+        except (TypeError, ValueError):
+            x = y = angle = nan
+        if not (isfinite(x + y + angle) and max(abs(x), abs(y)) <= FARTHEST):
+            raise UserError(f"start {start!r}: allowed is (x, y, angle in degrees)")
+        if not self._world.holds(self.map_name, x, y):
+            raise UserError(f"start {start!r} lies outside the map {self.map_name}")
+        return (x, y, angle), not options.get("frozen", False)
+
+    def _running_engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = Engine(self._setting(OBSERVING))
+        return self._engine
+
+    def _running_camera(self) -> Camera:
+        if self._camera is None:
+            self._camera = Camera(self._setting(FILMING))
+        return self._camera
+
+    def _setting(self, resolution: Any) -> Setting:
+        return Setting(self._world.source, self.map_name, self._map.deathmatch, resolution)
+
+    def _lose_engine(self, when: str) -> None:
+        self._close_engine()
+        self.engine_restarts += 1
+        log.warning(
+            "the Doom engine died %s and is replaced (for the %d. time in this environment)",
+            when,
+            self.engine_restarts,
+        )
+
+    def _close_engine(self) -> None:
+        for part in (self._engine, self._camera):
+            if part is not None:
+                part.close()
+        self._engine = self._camera = None

@@ -1,0 +1,144 @@
+"""The maps of a WAD of any origin: their format and starts, read before the engine sees the file.
+
+The engine crashes on a map without a start and hangs, or loads another map, when a name is
+unknown; so both are looked up here first.
+"""
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vast.envs.doom.wad import Lump, Wad
+from vast.errors import UserError, unknown
+
+THING = {"doom": struct.Struct("<6xh2x"), "hexen": struct.Struct("<10xh8x")}
+"""format -> a thing's record, of which only the type is wanted"""
+LINE = {"doom": struct.Struct("<HH8xH"), "hexen": struct.Struct("<HH10xH")}
+"""format -> a line's record: first and second vertex, and the side behind it"""
+NO_SIDE = 0xFFFF
+MAP_LUMPS = 11
+"""a map of the binary formats is its name and at most this many lumps"""
+PLAYER_START, DEATHMATCH_START = 1, 11
+"""type numbers of the things that mark where a player begins"""
+
+
+@dataclass(frozen=True)
+class MapFacts:
+    """What there is to know of a map before it is loaded."""
+
+    name: str
+    format: str
+    """doom, hexen or udmf"""
+    player_starts: int
+    deathmatch_starts: int
+    random_starts: bool
+    """whether the WAD asks for a random one of several player starts"""
+
+    @property
+    def deathmatch(self) -> bool:
+        """Whether the map can only be started as a deathmatch."""
+        return self.player_starts == 0
+
+
+def maps_in(wad: Wad) -> dict[str, MapFacts]:
+    """Return the maps of a WAD by name."""
+    random_starts = _asks_for_random_starts(wad)
+    found = {}
+    for i, lump in enumerate(wad.lumps[:-1]):
+        parts = wad.lumps[i + 1 : i + 1 + MAP_LUMPS]
+        if parts[0].name == "TEXTMAP":
+            format_ = "udmf"
+            things = _blocks(_udmf_text(wad, parts[0]), "thing")
+            types = [int(_field(thing, "type", 0)) for thing in things]
+        elif parts[0].name == "THINGS":
+            format_ = "hexen" if any(part.name == "BEHAVIOR" for part in parts) else "doom"
+            types = [type_ for (type_,) in _records(wad, parts[0], THING[format_])]
+        else:
+            continue
+        found[lump.name] = MapFacts(
+            lump.name,
+            format_,
+            types.count(PLAYER_START),
+            types.count(DEATHMATCH_START),
+            random_starts,
+        )
+    if not found:
+        raise UserError(f"{wad.name} holds no map")
+    return found
+
+
+def chosen_map(wad: Wad, maps: dict[str, MapFacts], name: str | None) -> MapFacts:
+    """Return the map called `name` (the first one if None), which must have a start."""
+    key = next(iter(maps)) if name is None else name.upper()
+    if key not in maps:
+        raise unknown(f"map of {wad.name}", str(name), maps)
+    facts = maps[key]
+    if not facts.player_starts and not facts.deathmatch_starts:
+        raise UserError(
+            f"map {key} of {wad.name} has no start: it needs a thing of type "
+            f"{PLAYER_START} (player 1) or {DEATHMATCH_START} (deathmatch)"
+        )
+    return facts
+
+
+def outline(wad: Wad, facts: MapFacts) -> list[tuple[float, float, float, float]]:
+    """Return the lines (x, y, x, y) of a map that have nothing behind them."""
+    start = max(i for i, lump in enumerate(wad.lumps) if lump.name == facts.name)
+    parts = wad.lumps[start + 1 : start + 1 + MAP_LUMPS]
+    if facts.format == "udmf":
+        text = _udmf_text(wad, parts[0])
+        vertices = [
+            (_field(block, "x", 0), _field(block, "y", 0)) for block in _blocks(text, "vertex")
+        ]
+        lines = [
+            (int(_field(block, "v1", 0)), int(_field(block, "v2", 0)))
+            for block in _blocks(text, "linedef")
+            if _field(block, "sideback", -1) < 0
+        ]
+    else:
+        lumps = {part.name: part for part in parts}
+        vertices = [
+            (float(x), float(y)) for x, y in _records(wad, lumps["VERTEXES"], struct.Struct("<hh"))
+        ]
+        lines = [
+            (first, second)
+            for first, second, back in _records(wad, lumps["LINEDEFS"], LINE[facts.format])
+            if back == NO_SIDE
+        ]
+    return [(*vertices[first], *vertices[second]) for first, second in lines]
+
+
+def in_map(lines: list[tuple[float, float, float, float]], x: float, y: float) -> bool:
+    """Tell whether a place lies within a map's outline and not in the void around it."""
+    odd = False
+    for ax, ay, bx, by in lines:
+        if (ay > y) != (by > y) and x < ax + (y - ay) * (bx - ax) / (by - ay):
+            odd = not odd
+    return odd
+
+
+def _records(wad: Wad, lump: Lump, record: struct.Struct) -> Iterator[tuple[int, ...]]:
+    data = wad.bytes_of(lump)
+    if len(data) % record.size:
+        raise UserError(f"{wad.name} is a broken WAD: a {lump.name} lump has {len(data)} bytes")
+    return record.iter_unpack(data)
+
+
+def _udmf_text(wad: Wad, textmap: Lump) -> str:
+    text = wad.bytes_of(textmap).decode("utf-8", "replace").lower()
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def _blocks(text: str, kind: str) -> list[str]:
+    return re.findall(rf"\b{kind}\s*\{{([^}}]*)\}}", text)
+
+
+def _field(block: str, name: str, default: float) -> float:
+    match = re.search(rf"\b{name}\s*=\s*([-+.\de]+)\s*;", block)
+    return float(match.group(1)) if match else default
+
+
+def _asks_for_random_starts(wad: Wad) -> bool:
+    lumps = [lump for lump in wad.lumps if lump.name in ("MAPINFO", "ZMAPINFO")]
+    return any(b"randomplayerstarts" in wad.bytes_of(lump).lower() for lump in lumps)

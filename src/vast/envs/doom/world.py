@@ -1,0 +1,72 @@
+"""Where a task takes place: a shipped maze, or a maze file or WAD of the user's own."""
+
+import logging
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from vast.envs.doom.maze_text import parse_maze, read_maze
+from vast.envs.doom.rules import ZONE_LUMP, Area, read_zones
+from vast.envs.doom.udmf import maze_wad
+from vast.envs.doom.wad import Wad
+from vast.envs.doom.wad_maps import MapFacts, chosen_map, in_map, maps_in, outline
+
+log = logging.getLogger(__name__)
+
+SHIPPED = files("vast.envs.doom") / "mazes"
+
+
+@dataclass(frozen=True)
+class World:
+    """A WAD whose maps are known, and the zones of its maps."""
+
+    source: bytes | str
+    """the WAD built from text, or the path of the user's own"""
+    wad: Wad
+    maps: dict[str, MapFacts]
+    zones: dict[str, list[Area]]
+    other_zones: list[Area]
+    """for maps of a WAD that has no zones of its own: those of the task's maze"""
+
+    def facts(self, map_name: str | None) -> MapFacts:
+        """Return what is known of a map, the first one by default; it must have a start."""
+        return chosen_map(self.wad, self.maps, map_name)
+
+    def areas(self, map_name: str) -> list[Area]:
+        """Return the zones of a map."""
+        return self.zones.get(map_name, []) if self.zones else self.other_zones
+
+    def holds(self, map_name: str, x: float, y: float) -> bool:
+        """Tell whether a place lies in a map and not in the void around it."""
+        return in_map(outline(self.wad, self.maps[map_name]), x, y)
+
+
+def open_world(maze: str, wad: str | Path | None = None) -> World:
+    """Open the world of a task: the maze that comes with it, or a WAD or .maze file."""
+    text = (SHIPPED / f"{maze}.maze").read_text(encoding="utf-8")
+    shipped = _built(maze_wad(parse_maze(text, f"{maze}.maze")), f"{maze}.maze")
+    if wad is None:
+        return shipped
+    if Path(wad).suffix == ".maze":
+        return _built(maze_wad(read_maze(wad)), str(wad))
+    path = str(Path(wad).absolute())
+    return _world(path, Wad.open(wad), shipped.areas(next(iter(shipped.maps))))
+
+
+def _built(data: bytes, name: str) -> World:
+    return _world(data, Wad(data, name), [])
+
+
+def _world(source: bytes | str, wad: Wad, other_zones: list[Area]) -> World:
+    maps = maps_in(wad)
+    for facts in maps.values():
+        if facts.player_starts > 1 and not facts.random_starts:
+            log.warning(
+                "map %s of %s has %d starts but no RandomPlayerStarts in a MAPINFO lump: the "
+                "engine uses one and shows a solid double of the player on the others",
+                facts.name,
+                wad.name,
+                facts.player_starts,
+            )
+    text = wad.bytes_of(ZONE_LUMP).decode("ascii", "replace") if ZONE_LUMP in wad else ""
+    return World(source, wad, maps, read_zones(text, wad.name), other_zones)
