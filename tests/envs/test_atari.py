@@ -38,6 +38,7 @@ def test_it_is_a_proper_gymnasium_environment(name: str, options: dict[str, Any]
     check_env(gymnasium.make(name, render_mode="rgb_array", **options).unwrapped)
 
 
+@pytest.mark.slow
 def test_pong_is_the_same_in_another_process_and_for_every_seed() -> None:
     elsewhere = subprocess.run(
         [sys.executable, "-c", "import test_atari as t; print(t.fingerprint(3))"],
@@ -54,6 +55,7 @@ def test_sticky_actions_bring_chance_that_follows_the_seed() -> None:
     assert fingerprint(3, sticky=0.25) != fingerprint(4, sticky=0.25)
 
 
+@pytest.mark.slow
 def test_other_games_begin_with_a_random_wait() -> None:
     assert fingerprint(3, game="breakout") == fingerprint(3, game="breakout")
     assert fingerprint(3, game="breakout") != fingerprint(4, game="breakout")

@@ -117,6 +117,7 @@ def test_many_at_once_and_one_by_one_are_the_same() -> None:
     assert snapshot(many) == snapshot(single)
 
 
+@pytest.mark.slow
 def test_a_table_grows_as_needed_and_reuses_what_is_released() -> None:
     rng = np.random.default_rng(4)
     table = TransitionTable(2, 0.9, 1e-9)

@@ -194,6 +194,7 @@ def test_a_queue_that_is_never_swept_stays_sound_and_small() -> None:
     assert_solved(table, model)
 
 
+@pytest.mark.slow
 def test_a_hub_with_a_hundred_thousand_predecessors() -> None:
     n = 100_000
     states = np.arange(1, n + 1, dtype=np.uint64)

@@ -49,7 +49,9 @@ def test_it_agrees_with_the_reference(
             np.testing.assert_allclose(q, wanted_q, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_states", [300, 2 * PROBE_1, 2 * PROBE_2])
+@pytest.mark.parametrize(
+    "n_states", [300, 2 * PROBE_1, pytest.param(2 * PROBE_2, marks=pytest.mark.slow)]
+)
 def test_every_way_of_searching_finds_the_nearest(n_states: int) -> None:
     """Few, many and very many states are searched differently; codes cluster as real ones do."""
     rng = np.random.default_rng(n_states)

@@ -20,6 +20,8 @@ from vast.envs.doom.tasks import HMaze, PlusMaze, TMaze
 
 SHARED = Path("/dev/shm")
 
+pytestmark = pytest.mark.slow
+
 # Two environments, one of them with a camera: three engines. Prints their folders and ids.
 VICTIM = """
 import os, signal, sys, time
@@ -80,7 +82,6 @@ def read_engines(lines: Iterator[str]) -> list[tuple[int, str, str]]:
     return engines
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_nothing_is_left_after(ending: str) -> None:
     with subprocess.Popen(
@@ -100,7 +101,6 @@ def test_nothing_is_left_after(ending: str) -> None:
     wait_until_gone(engines)
 
 
-@pytest.mark.slow
 def test_nothing_is_left_when_python_is_killed_while_an_engine_starts(tmp_path: Path) -> None:
     start = (
         "from vast.envs.doom.tasks import TMaze\n"
@@ -143,7 +143,6 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.slow
 def test_the_engine_survives_an_interrupt_from_the_keyboard() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED],
@@ -248,7 +247,6 @@ def _play(connection: "multiprocessing.connection.Connection") -> None:
     connection.send(np.array(frames))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("forking", [True, False])
 def test_environments_in_other_processes_leave_ours_alone(forking: bool) -> None:

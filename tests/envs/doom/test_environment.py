@@ -63,6 +63,7 @@ def fingerprint(task: str, seed: int, steps: int = 300) -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [task.__name__ for task in TASKS])
 def test_it_is_a_proper_gymnasium_environment(task: str) -> None:
     env = gymnasium.make(f"vast/{task}-v0", render_mode="rgb_array").unwrapped

@@ -121,6 +121,7 @@ def test_a_wad_without_zones_has_those_of_the_task(tmp_path: Path) -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_a_map_that_only_begins_in_zones_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.wad"
     path.write_bytes(wad(binary_map("MINE", [(1, 0, 0, 180)])))
