@@ -193,6 +193,18 @@ def test_an_error_in_the_background_surfaces_where_the_table_is_used(
     sweeper.stop()
 
 
+def test_an_interrupt_on_the_way_in_does_not_lock_the_table_for_ever() -> None:
+    table, model = world()
+    sweeper = BackgroundSweeper(table)
+    sweeper.start()
+    sweeper._gate.__enter__()  # held, and then the body of the `with` is never reached
+    table.add(*model.steps[0])
+    wait_until_swept(table)
+    sweeper.stop()
+    model.steps.append(model.steps[0])
+    assert_solved(table, model)
+
+
 def test_a_sweeper_can_be_stopped_and_started_again() -> None:
     table, model = world()
     sweeper = BackgroundSweeper(table)

@@ -180,6 +180,18 @@ def atomic_add(typing_context: Any, words: Any, index: Any, amount: Any) -> Any:
 
 
 @instruction
+def atomic_replace(typing_context: Any, words: Any, index: Any, old: Any, new: Any) -> Any:
+    """Put `new` into words[index] (int64) if it holds `old`; return whether it did."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _word_pointer(context, builder, signature, args)
+        outcome = builder.cmpxchg(pointer, args[2], args[3], "seq_cst")
+        return builder.extract_value(outcome, 1)
+
+    return types.boolean(words, types.intp, types.int64, types.int64), generate
+
+
+@instruction
 def atomic_swap(typing_context: Any, words: Any, index: Any, value: Any) -> Any:
     """Put `value` into words[index] (int64) and return what it held before."""
 

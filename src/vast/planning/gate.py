@@ -19,6 +19,7 @@ from vast.planning.compiled import (
     Int,
     atomic_add,
     atomic_load,
+    atomic_replace,
     atomic_swap,
     background_kernel,
     kernel,
@@ -28,8 +29,10 @@ from vast.planning.kernels import sweep_batch
 from vast.planning.memory import NIL, Memory
 
 HELD, WAITING, RECALLED, N_WORDS = 0, 8, 16, 24
-"""the shared words, each on a cache line of its own: is the table held, do others wait for it, is
+"""the shared words, each on a cache line of its own: who holds the table, do others wait for it, is
 the sweeper to come back to Python"""
+NOBODY, SWEEPER = 0, -1
+"""holders of the table; others are known by the number of their thread"""
 
 SPINS = 4000
 """how often to look at a table that is held before giving the core to another thread"""
@@ -41,19 +44,23 @@ EMPTY, SPENT, AWAY = range(3)
 
 
 @part
-def try_to_hold(words: NDArray[np.int64]) -> bool:
+def try_to_hold(words: NDArray[np.int64], who: Int) -> bool:
     """Take the table if it is free."""
-    return bool(atomic_load(words, HELD) == 0 and atomic_swap(words, HELD, 1) == 0)
+    return bool(atomic_load(words, HELD) == NOBODY and atomic_replace(words, HELD, NOBODY, who))
 
 
 @kernel
-def enter(words: NDArray[np.int64]) -> bool:
-    """Get hold of the table, ahead of the sweeper; give up after a while."""
+def enter(words: NDArray[np.int64], who: int) -> bool:
+    """Get hold of the table, ahead of the sweeper; give up after a while.
+
+    Nobody enters twice. A thread that holds the table already was interrupted between getting
+    hold of it and using it, and may as well go on from there.
+    """
     atomic_add(words, WAITING, 1)
-    held = False
+    held = bool(atomic_load(words, HELD) == who)
     spins = 0
     while not held and spins < SPINS:
-        held = try_to_hold(words)
+        held = try_to_hold(words, who)
         spins += 1
     atomic_add(words, WAITING, -1)
     return held
@@ -62,7 +69,7 @@ def enter(words: NDArray[np.int64]) -> bool:
 @kernel
 def leave(words: NDArray[np.int64]) -> None:
     """Let others have the table."""
-    atomic_swap(words, HELD, 0)
+    atomic_swap(words, HELD, NOBODY)
 
 
 @kernel
@@ -85,7 +92,7 @@ def sweep_between(
     done = 0
     spins = 0
     while done < budget and spins < PATIENCE and atomic_load(words, RECALLED) == 0:
-        if atomic_load(words, WAITING) != 0 or not try_to_hold(words):
+        if atomic_load(words, WAITING) != 0 or not try_to_hold(words, SWEEPER):
             spins += 1
             continue
         spins = 0
@@ -97,7 +104,7 @@ def sweep_between(
                 outcome = EMPTY
             else:
                 done += backups
-        atomic_swap(words, HELD, 0)
+        atomic_swap(words, HELD, NOBODY)
         if outcome != SPENT:
             return done, outcome
     return done, SPENT if done >= budget else AWAY
@@ -136,7 +143,8 @@ class Gate(Alone):
 
     def __enter__(self) -> None:
         self.raise_error()
-        while not enter(self.words):
+        who = threading.get_ident()
+        while not enter(self.words, who):
             time.sleep(0)
 
     def __exit__(

@@ -22,6 +22,7 @@ NIL = -1
 
 MAX_ACTIONS = 256
 MAX_STATES = 1 << 28
+MAX_EDGES = (1 << 31) - 1
 MAX_COUNT = (1 << 27) - 1
 """an edge is one word: 28 bits for its state, 8 for its action, 27 for its count"""
 

@@ -24,6 +24,7 @@ from vast.planning.memory import (
     IN_ROWS,
     LENGTH,
     MAX_COUNT,
+    MAX_EDGES,
     MAX_STATES,
     N_BUCKETS,
     N_FREE,
@@ -76,7 +77,7 @@ def unpack(saved: Mapping[str, Any], settings: Mapping[str, Any]) -> Memory:
     arrays = {name: _array(saved, name) for name in SAVED}
     slots, edges = len(arrays["key"]), len(arrays["edge"])
     _require(0 <= slots <= room_for_states <= MAX_STATES, "room_for_states")
-    _require(0 <= edges <= room_for_edges < 1 << 31, "room_for_edges")
+    _require(0 <= edges <= room_for_edges <= MAX_EDGES, "room_for_edges")
     m = allocate(
         settings["n_actions"],
         room_for_states,

@@ -25,6 +25,7 @@ from vast.planning.memory import (
     LENGTH,
     MAX_ACTIONS,
     MAX_COUNT,
+    MAX_EDGES,
     MAX_STATES,
     NIL,
     OFFSET,
@@ -388,8 +389,8 @@ class TransitionTable:
         """Double the room for states or for edges."""
         old = self._memory
         n_states, n_edges = len(old.key) * (1 + states), len(old.edge) * (2 - states)
-        if n_states > MAX_STATES:
-            raise OverflowError(f"a table holds up to {MAX_STATES} states")
+        if n_states > MAX_STATES or n_edges > MAX_EDGES:
+            raise OverflowError(f"a table holds up to {MAX_STATES} states and {MAX_EDGES} edges")
         new = allocate(
             self.n_actions,
             n_states,
