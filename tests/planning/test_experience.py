@@ -178,6 +178,9 @@ BAD_CALLS: list[tuple[str, tuple[Any, ...], str]] = [
     ("add_many", ([1, 2], [0, 0], [0.0, np.inf], [1, 1], [False, False]), "reward inf"),
     ("add_many", ([1, 2], [0, 0], [0.0], [1, 1], [False, False]), "of one length"),
     ("add", (1.5, 0, 0.0, 2), "state 1.5: allowed are integers"),
+    ("add", (1, 0, "x", 2), "reward 'x': allowed are finite"),
+    ("add_many", ([1], [0], [0.0], [2], ["False"]), "terminals of type"),
+    ("estimate_many", (np.zeros((2, 2), np.uint64),), "states of shape"),
     ("add", (1, "left", 0.0, 2), "action 'left': allowed are integers"),
     ("add_many", ([1.5], [0], [0.0], [1], [False]), "state 1.5: allowed are integers"),
     ("add_many", (np.ones(1), [0], [0.0], [1], [False]), "integers of up to 64 bits"),
@@ -202,6 +205,7 @@ def test_wrong_values_are_refused_by_name(
     [
         ({"n_actions": 0}, "n_actions 0: allowed is 1 to 256"),
         ({"n_actions": 257}, "n_actions 257"),
+        ({"n_actions": 2.5}, "n_actions 2.5: allowed are integers"),
         ({"discount": 1.0}, "discount 1.0: allowed is 0 to below 1"),
         ({"discount": -0.1}, "discount"),
         ({"min_priority": 0.0}, "min_priority 0.0: allowed is above 0"),

@@ -1,6 +1,9 @@
 """A saved table goes on exactly where it stopped, and a damaged one is refused."""
 
+import copy
 import io
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,22 +34,22 @@ def test_a_loaded_table_behaves_bit_for_bit_as_the_one_saved(
     settings = (before.n_actions, before.discount, 1e-9, queue)
     table = TransitionTable(*settings)
     play(before, table)
-    copy = TransitionTable(*settings)
-    copy.load_state_dict(through_a_file(table.state_dict()))
-    assert snapshot(copy) == snapshot(table)
-    assert_sound(copy)
+    loaded = TransitionTable(*settings)
+    loaded.load_state_dict(through_a_file(table.state_dict()))
+    assert snapshot(loaded) == snapshot(table)
+    assert_sound(loaded)
     events = [
         (kind, what)
         for kind, what in after.events
         if kind == "sweep" or (kind == "add" and what[1] < before.n_actions)  # type: ignore[index]
     ]
-    for one in (table, copy):
+    for one in (table, loaded):
         play(Episode(before.n_actions, before.discount, events), one)
         one.sweep(30)
-    assert snapshot(copy) == snapshot(table)
+    assert snapshot(loaded) == snapshot(table)
     table.sweep()
-    copy.sweep()
-    assert snapshot(copy) == snapshot(table)
+    loaded.sweep()
+    assert snapshot(loaded) == snapshot(table)
 
 
 def test_a_large_table_goes_on_exactly_in_the_middle_of_a_sweep() -> None:
@@ -55,15 +58,31 @@ def test_a_large_table_goes_on_exactly_in_the_middle_of_a_sweep() -> None:
     table = TransitionTable(3, 0.95, 1e-6)
     table.add_many(*random_steps(rng, 20_000, keys, 3))
     table.sweep(30_000)
-    copy = TransitionTable(3, 0.95, 1e-6)
-    copy.load_state_dict(table.state_dict())
+    loaded = TransitionTable(3, 0.95, 1e-6)
+    loaded.load_state_dict(table.state_dict())
     for _ in range(20):
         more = random_steps(rng, 300, keys, 3)
-        for one in (table, copy):
+        for one in (table, loaded):
             one.add_many(*more)
             one.sweep(1000)
-        assert snapshot(copy) == snapshot(table)
-    np.testing.assert_array_equal(copy.estimate(12345), table.estimate(12345))
+        assert snapshot(loaded) == snapshot(table)
+    np.testing.assert_array_equal(loaded.estimate(12345), table.estimate(12345))
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_a_copied_table_is_a_table_of_its_own(
+    how: Callable[[TransitionTable], TransitionTable],
+) -> None:
+    table = TransitionTable(2, 0.5)
+    table.add(1, 0, 0.0, 2)
+    table.add(2, 1, 1.0, None)
+    twin = how(table)
+    for one in (table, twin):
+        one.sweep()
+        assert one.value(1) == 0.5
+    twin.add(1, 1, 9.0, None)
+    assert table.value(1) == 0.5
+    assert_sound(twin)
 
 
 def test_a_saved_table_is_a_copy() -> None:
@@ -71,9 +90,9 @@ def test_a_saved_table_is_a_copy() -> None:
     table.add(1, 0, 1.0, 2)
     saved = table.state_dict()
     table.add(1, 1, 1.0, 2)
-    copy = TransitionTable(2)
-    copy.load_state_dict(saved)
-    copy.add(5, 1, 1.0, 2)
+    loaded = TransitionTable(2)
+    loaded.load_state_dict(saved)
+    loaded.add(5, 1, 1.0, 2)
     again = TransitionTable(2)
     again.load_state_dict(saved)
     assert (again.count(1, 0), again.count(1, 1), again.count(5, 1)) == (1, 0, 0)
@@ -108,28 +127,30 @@ def test_a_damaged_table_is_refused_or_harmless(data: st.DataObject, queue: Queu
     name = data.draw(st.sampled_from(sorted(saved)))
     kind = data.draw(st.sampled_from(["drop", "cut", "change"]))
     value = saved[name]
-    if kind == "drop" or not isinstance(value, np.ndarray) or value.size == 0:
-        del saved[name]
+    if not isinstance(value, np.ndarray):
+        saved[name] = data.draw(st.sampled_from([None, 0, -1, "x", 2**40, np.zeros(2)]))
+    elif kind == "drop" or value.size == 0:
+        saved[name] = np.array(0)
     elif kind == "cut":
         saved[name] = value[: data.draw(st.integers(0, len(value) - 1))]
     else:
         at = data.draw(st.integers(0, value.size - 1))
         wrong = data.draw(st.sampled_from([-(2**31), -2, -1, 5, 77, 2**31 - 1]))
         saved[name].flat[at] = value.dtype.type(np.int64(wrong))
-    copy = TransitionTable(2, 0.9, 1e-3, queue)
-    copy.add(1, 1, 1.0, None)
-    before = snapshot(copy)
+    loaded = TransitionTable(2, 0.9, 1e-3, queue)
+    loaded.add(1, 1, 1.0, None)
+    before = snapshot(loaded)
     try:
-        copy.load_state_dict(saved)
+        loaded.load_state_dict(saved)
     except ValueError as error:
         event(str(error))
         refused = True
     else:
         refused = False
     if refused:
-        assert snapshot(copy) == before
+        assert snapshot(loaded) == before
         return
-    copy.add_many(*columns)
-    copy.sweep(10_000)
-    copy.delete_many(*columns)
-    copy.estimate_many(keys)
+    loaded.add_many(*columns)
+    loaded.sweep(10_000)
+    loaded.delete_many(*columns)
+    loaded.estimate_many(keys)

@@ -212,6 +212,8 @@ def test_a_sweeper_can_be_stopped_and_started_again() -> None:
         sweeper.start()
         with pytest.raises(RuntimeError, match="started already"):
             sweeper.start()
+        with pytest.raises(RuntimeError, match="has a sweeper in the background already"):
+            BackgroundSweeper(table).start()
         table.add(*model.steps[0])
         wait_until_swept(table)
         sweeper.stop()

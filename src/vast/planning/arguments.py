@@ -31,10 +31,9 @@ def as_columns(
         _as_actions(n_actions, actions),
         _as_rewards(rewards),
         as_keys(next_states),
-        np.ascontiguousarray(terminals, np.bool_),
+        _as_flags(terminals),
     )
-    shapes = {column.shape for column in columns}
-    if len(shapes) != 1 or columns[0].ndim != 1:
+    if len({column.shape for column in columns}) != 1:
         raise ValueError(
             "states, actions, rewards, next_states and terminals must be lists of one length, "
             f"not of shapes {', '.join(str(column.shape) for column in columns)}"
@@ -55,6 +54,8 @@ def as_keys(states: ArrayLike) -> NDArray[np.uint64]:
     if isinstance(states, list | tuple):  # NumPy would make floats of a mixture of large and small
         states = np.array([as_key(state) for state in states], np.uint64)
     array = _integers("states", states)
+    if array.ndim != 1:
+        raise ValueError(f"states of shape {array.shape}: allowed are lists of one dimension")
     if array.dtype.kind == "i" and array.size and array.min() < 0:
         raise ValueError(f"state {array.min()}: allowed is 0 to 2**64 - 1")
     return np.ascontiguousarray(array, np.uint64)
@@ -70,9 +71,13 @@ def as_action(n_actions: int, action: int) -> int:
 
 def as_reward(reward: float) -> float:
     """Return a finite reward."""
-    if not math.isfinite(reward):
-        raise ValueError(f"reward {reward}: allowed are finite numbers")
-    return float(reward)
+    try:
+        number = float(reward)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"reward {reward!r}: allowed are finite numbers")
+    return number
 
 
 def as_integer(name: str, value: int) -> int:
@@ -96,6 +101,13 @@ def _as_rewards(rewards: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(array).all():
         raise ValueError(f"reward {array[~np.isfinite(array)][0]}: allowed are finite numbers")
     return array
+
+
+def _as_flags(terminals: ArrayLike) -> NDArray[np.bool_]:
+    array = np.asarray(terminals)
+    if array.size and array.dtype.kind not in "biu":
+        raise ValueError(f"terminals of type {array.dtype}: allowed are True and False")
+    return np.ascontiguousarray(array, np.bool_)
 
 
 def _integers(name: str, values: ArrayLike) -> NDArray[Any]:

@@ -23,6 +23,8 @@ NIL = -1
 MAX_ACTIONS = 256
 MAX_STATES = 1 << 28
 MAX_EDGES = (1 << 31) - 1
+MIN_STATES, MIN_EDGES = 1024, 4096
+"""the room a table begins with"""
 MAX_COUNT = (1 << 27) - 1
 """an edge is one word: 28 bits for its state, 8 for its action, 27 for its count"""
 

@@ -26,6 +26,8 @@ from vast.planning.memory import (
     MAX_COUNT,
     MAX_EDGES,
     MAX_STATES,
+    MIN_EDGES,
+    MIN_STATES,
     N_BUCKETS,
     N_FREE,
     N_SIZE_CLASSES,
@@ -70,14 +72,14 @@ def unpack(saved: Mapping[str, Any], settings: Mapping[str, Any]) -> Memory:
     """Return the memory of a saved table, but for the hash table; ValueError if unsound."""
     for name, mine in {"version": VERSION, **settings}.items():
         theirs = _scalar(saved, name)
-        if theirs != mine:
+        if not isinstance(theirs, int | float | str) or theirs != mine:
             raise ValueError(f"saved table: {name} is {theirs!r}, here it is {mine!r}")
-    room_for_states = int(_scalar(saved, "room_for_states"))
-    room_for_edges = int(_scalar(saved, "room_for_edges"))
+    room_for_states = _room(saved, "room_for_states", MIN_STATES, MAX_STATES)
+    room_for_edges = _room(saved, "room_for_edges", MIN_EDGES, MAX_EDGES)
     arrays = {name: _array(saved, name) for name in SAVED}
     slots, edges = len(arrays["key"]), len(arrays["edge"])
-    _require(0 <= slots <= room_for_states <= MAX_STATES, "room_for_states")
-    _require(0 <= edges <= room_for_edges <= MAX_EDGES, "room_for_edges")
+    _require(slots <= room_for_states, "room_for_states")
+    _require(edges <= room_for_edges, "room_for_edges")
     m = allocate(
         settings["n_actions"],
         room_for_states,
@@ -99,11 +101,18 @@ def _scalar(saved: Mapping[str, Any], name: str) -> Any:
     if name not in saved:
         raise ValueError(f"saved table: {name} is missing")
     value = saved[name]
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value
+    single = isinstance(value, np.ndarray | np.generic) and value.size == 1
+    return value.item() if single else value
+
+
+def _room(saved: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    room = _scalar(saved, name)
+    _require(isinstance(room, int) and least <= room <= most, name)
+    return int(room)
 
 
 def _array(saved: Mapping[str, Any], name: str) -> NDArray[Any]:
-    if not isinstance(saved.get(name), np.ndarray):
+    if not isinstance(saved.get(name), np.ndarray) or saved[name].ndim == 0:
         raise ValueError(f"saved table: {name} is missing or is no array")
     array: NDArray[Any] = saved[name]
     return array

@@ -103,10 +103,10 @@ class BackgroundSweeper:
         if self._thread is not None:
             raise RuntimeError("the sweeper has been started already")
         self._gate = Gate(lambda: self.table.queue_length > 0)
+        self.table.share(self._gate)
         self._stopping = False
         self._statistics, self._reported = Statistics(0, 0.0), 0
         self._may_run.set()
-        self.table.share(self._gate)
         self._thread = threading.Thread(target=self._run, name="vast-sweeper", daemon=True)
         self._thread.start()
         # A thread in compiled code must not outlive the interpreter.

@@ -27,6 +27,8 @@ from vast.planning.memory import (
     MAX_COUNT,
     MAX_EDGES,
     MAX_STATES,
+    MIN_EDGES,
+    MIN_STATES,
     NIL,
     OFFSET,
     POPS,
@@ -84,6 +86,7 @@ class TransitionTable:
         min_priority: float = 5e-5,
         queue: Queue = "bucketed",
     ) -> None:
+        n_actions = as_integer("n_actions", n_actions)
         if not 1 <= n_actions <= MAX_ACTIONS:
             raise ValueError(f"n_actions {n_actions}: allowed is 1 to {MAX_ACTIONS}")
         if not 0 <= discount < 1:
@@ -101,7 +104,7 @@ class TransitionTable:
         noise = 2 * sys.float_info.epsilon / (1 - self.discount)
         self._numbers = (self.discount, self.min_priority, noise)
         self._gate = Alone()
-        self._use(allocate(n_actions, 1024, 4096, exact=queue == "exact", offsets=False))
+        self._use(allocate(n_actions, MIN_STATES, MIN_EDGES, exact=queue == "exact", offsets=False))
         self._batch = np.zeros((BATCH, 2), np.int64)
         self._background_batch = np.zeros((BATCH, 2), np.int64)
         self._one: Columns = (
@@ -331,6 +334,15 @@ class TransitionTable:
         with self._gate:
             self._use(memory)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy must go through this too: the arrays of a table are views of each other.
+        return self.state_dict()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        settings = ("n_actions", "discount", "min_priority", "queue")
+        self.__init__(*(state[name] for name in settings))  # type: ignore[misc]
+        self.load_state_dict(state)
+
     def _settings(self) -> dict[str, Any]:
         return {
             "n_actions": self.n_actions,
@@ -343,6 +355,8 @@ class TransitionTable:
 
     def share(self, gate: Alone) -> None:
         """Let every use of the table pass this gate from now on."""
+        if isinstance(gate, Gate) and isinstance(self._gate, Gate):
+            raise RuntimeError("the table has a sweeper in the background already")
         self._gate = gate
 
     def sweep_between(self, gate: Gate, max_backups: int) -> tuple[int, int]:
