@@ -153,5 +153,5 @@ def test_wrong_values_are_refused() -> None:
         Pong(render_mode="human")
     env = Pong()
     env.reset(seed=0)
-    with pytest.raises(UserError, match="0 noop, 1 right, 2 left"):
+    with pytest.raises(UserError, match="0 stay, 1 up, 2 down"):
         env.step(np.int64(3))

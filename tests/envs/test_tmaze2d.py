@@ -89,3 +89,8 @@ def test_an_unknown_action_is_refused() -> None:
     env.reset(seed=0)
     with pytest.raises(UserError, match="0 east"):
         env.step(np.int64(4))
+
+
+def test_an_unknown_reset_option_is_refused() -> None:
+    with pytest.raises(UserError, match="did you mean 'start'"):
+        TMaze2D().reset(options={"strat": (0.0, 0.0)})

@@ -1,5 +1,6 @@
 """Planning inline and in the background."""
 
+import signal
 import threading
 import time
 
@@ -203,6 +204,28 @@ def test_an_interrupt_on_the_way_in_does_not_lock_the_table_for_ever() -> None:
     sweeper.stop()
     model.steps.append(model.steps[0])
     assert_solved(table, model)
+
+
+@pytest.mark.slow
+def test_interrupts_at_any_moment_leave_a_shared_table_usable() -> None:
+    table, model = world()
+    sweeper = BackgroundSweeper(table)
+    sweeper.start()
+    table.add(*model.steps[0])
+    rng = np.random.default_rng(0)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(300):
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+                signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.002 * rng.random())
+                while True:
+                    table.set_reward(model.steps[0].state, model.steps[0].action, rng.random())
+            assert len(table.q(model.steps[0].state)) == 3
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    wait_until_swept(table)
+    sweeper.stop()
+    assert_sound(table)
 
 
 def test_a_sweeper_can_be_stopped_and_started_again() -> None:

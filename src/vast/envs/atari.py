@@ -54,7 +54,8 @@ def shrink(
     """Return the brighter of two frames at each pixel, scaled to 84 x 84 by the mean over areas."""
     height, width = first.shape
     small = np.empty((SIZE, SIZE), np.uint8)
-    sums = np.empty(width, np.int32)
+    # The last output pixels name input pixels beyond the edge, with weight 0: there is room for it.
+    sums = np.zeros(width + columns.shape[1], np.int32)
     total = rows[0, 1:].sum() * columns[0, 1:].sum()
     # A product is quicker than a division; the last summand makes it as exact.
     scale, half = 1.0 / total, 0.5 + 1e-9
@@ -63,13 +64,15 @@ def shrink(
         for k in range(rows.shape[1] - 1):
             weight, row = np.int32(rows[y, k + 1]), min(rows[y, 0] + k, height - 1)
             one, other = first[row], second[row]
-            for x in range(width):
+            # Unsigned, so that Numba looks for no index from the end, and LLVM uses vectors.
+            for x in range(np.uint64(width)):
                 sums[x] += weight * np.int32(max(one[x], other[x]))
-        for x in range(SIZE):
-            value = 0
-            for k in range(columns.shape[1] - 1):
-                value += columns[x, k + 1] * sums[min(columns[x, 0] + k, width - 1)]
-            small[y, x] = int(value * scale + half)
+        for x in range(np.uint64(SIZE)):
+            value = np.int64(0)
+            start = np.uint64(columns[x, 0])
+            for k in range(np.uint64(columns.shape[1] - 1)):
+                value += columns[x, k + np.uint64(1)] * sums[start + k]
+            small[y, x] = np.uint8(value * scale + half)
     return small
 
 
@@ -132,11 +135,16 @@ class Atari(gymnasium.Env[Observation, np.int64]):
     def _game_actions(self) -> list[ale_py.Action]:
         return list(self._ale.getMinimalActionSet())
 
+    def _action_names(self) -> list[str]:
+        return [action.name.lower() for action in self._actions]
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Start a game; a seed also seeds the emulator."""
         super().reset(seed=seed)
+        if options:
+            raise UserError(f"reset option {next(iter(options))!r}: a game has none")
         if seed is not None:
             self._ale.setInt("random_seed", int(self.np_random.integers(2**31)))
             self._ale.loadROM(self._rom)
@@ -153,7 +161,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play four frames with one action."""
         if action not in range(len(self._actions)):
-            names = ", ".join(f"{i} {a.name.lower()}" for i, a in enumerate(self._actions))
+            names = ", ".join(f"{i} {name}" for i, name in enumerate(self._action_names()))
             raise UserError(f"action {action!r}: allowed are {names}")
         reward = 0.0
         for frame in range(FRAME_SKIP):
@@ -214,3 +222,6 @@ class Pong(Atari):
     def _game_actions(self) -> list[ale_py.Action]:
         # The paddle is a knob: turned right it goes up, turned left it goes down.
         return [ale_py.Action.NOOP, ale_py.Action.RIGHT, ale_py.Action.LEFT]
+
+    def _action_names(self) -> list[str]:
+        return ["stay", "up", "down"]

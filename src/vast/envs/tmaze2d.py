@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vast.errors import UserError
+from vast.errors import UserError, unknown
 
 Observation = NDArray[np.float32]
 
@@ -64,6 +64,9 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode; `options={"start": (x, y)}` chooses where."""
         super().reset(seed=seed)
+        for name in options or {}:
+            if name != "start":
+                raise unknown("reset option", name, ("start",))
         start = (options or {}).get("start")
         self._position = self._random_start() if start is None else self._given_start(start)
         return self._observation(), self._info(None)

@@ -17,6 +17,10 @@ Columns = tuple[
 """states, actions, rewards, next states and terminals of several transitions"""
 
 
+MAX_REWARD = 1e100
+"""sums of larger ones could overflow"""
+
+
 def as_columns(
     n_actions: int,
     states: ArrayLike,
@@ -75,8 +79,8 @@ def as_reward(reward: float) -> float:
         number = float(reward)
     except (TypeError, ValueError):
         number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"reward {reward!r}: allowed are finite numbers")
+    if not abs(number) <= MAX_REWARD:
+        raise ValueError(f"reward {reward!r}: allowed are finite numbers up to {MAX_REWARD:g}")
     return number
 
 
@@ -98,8 +102,10 @@ def _as_actions(n_actions: int, actions: ArrayLike) -> NDArray[np.uint8]:
 
 def _as_rewards(rewards: ArrayLike) -> NDArray[np.float64]:
     array = np.ascontiguousarray(rewards, np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"reward {array[~np.isfinite(array)][0]}: allowed are finite numbers")
+    fine = np.abs(array) <= MAX_REWARD
+    if not fine.all():
+        allowed = f"allowed are finite numbers up to {MAX_REWARD:g}"
+        raise ValueError(f"reward {array[~fine][0]}: {allowed}")
     return array
 
 

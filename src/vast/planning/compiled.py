@@ -91,7 +91,7 @@ class _Notice(event.Listener):
         if ours and not self.given:
             self.given = True
             print(
-                "vast: compiling the planning kernels, once after each install: about 20 seconds",
+                "vast: compiling the planning kernels, once after an install: about 30 s in all",
                 file=sys.stderr,
                 flush=True,
             )

@@ -9,6 +9,7 @@ table, it finishes the few states it holds and steps aside.
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 import numpy as np
@@ -139,7 +140,10 @@ class Gate(Alone):
         """what ended the sweeper, if anything did; raised in whoever uses the table next"""
         self._is_work_left = is_work_left
         self._asleep = False
-        self._wake = threading.Event()
+        # A bare lock as an alarm clock: released to wake the sweeper. Unlike threading.Event, it is
+        # done in one indivisible call, which no interrupt can leave half done.
+        self._alarm = threading.Lock()
+        self._alarm.acquire()
 
     def __enter__(self) -> None:
         self.raise_error()
@@ -155,7 +159,7 @@ class Gate(Alone):
     ) -> None:
         leave(self.words)
         if self._asleep and self._is_work_left():
-            self._wake.set()
+            self._wake()
 
     def raise_error(self) -> None:
         """Raise, in the calling thread, what went wrong in the sweeper's."""
@@ -169,7 +173,7 @@ class Gate(Alone):
     def recall(self) -> None:
         """Call the sweeper back to Python, asleep or not."""
         set_recall(self.words, 1)
-        self._wake.set()
+        self._wake()
 
     def answer_recall(self) -> None:
         """Say, as the sweeper, that it is back."""
@@ -179,6 +183,9 @@ class Gate(Alone):
         """Wait, as the sweeper, for work."""
         self._asleep = True
         if not self._is_work_left():
-            self._wake.wait(seconds)
+            self._alarm.acquire(timeout=seconds)
         self._asleep = False
-        self._wake.clear()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # rung already
+            self._alarm.release()

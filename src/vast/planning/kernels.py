@@ -122,7 +122,7 @@ def add_one(
     min_priority: Float,
     noise: Float,
 ) -> Int:
-    """Count a transition (Algorithm 2, lines 13-18), unless there is no room for it."""
+    """Count a transition (Algorithm 2, lines 13-16), unless there is no room for it."""
     if m.meta[SLOTS] - m.meta[N_FREE] + 2 > m.key.size:
         return STATES_FULL
     if not terminal and lacks_room(m, find(m.key, m.slot, next_state)):
@@ -167,7 +167,7 @@ def delete_one(
     min_priority: Float,
     noise: Float,
 ) -> Int:
-    """Uncount a transition (Algorithm 2, lines 19-31), unless it is not there."""
+    """Uncount a transition (Algorithm 2, lines 19-30), unless it is not there."""
     a = np.int64(action)
     s = find(m.key, m.slot, state)
     if s == NIL:

@@ -41,15 +41,15 @@ class ReferenceTable:
     def add(self, state: int, action: int, reward: float, next_state: int | None) -> None:
         """Count a transition; next_state None ends the episode."""
         pair = (state, action)
-        self.n[pair] += 1  # 14
+        self.n[pair] += 1  # 13
         if next_state is None:
             self.terminals[pair] += 1
         else:
             self.predecessors[next_state][pair] += 1
         self.rewards[pair] += reward
         n, q = self.n[pair], self.q_values[pair]
-        self.q_values[pair] = (q * (n - 1) + reward + self._future(next_state)) / n  # 15
-        self._settle(state)  # 16, 17
+        self.q_values[pair] = (q * (n - 1) + reward + self._future(next_state)) / n  # 14
+        self._settle(state)  # 15, 16
 
     def delete(self, state: int, action: int, reward: float, next_state: int | None) -> None:
         """Uncount a transition; KeyError, and nothing changed, if it is not there."""
@@ -58,15 +58,15 @@ class ReferenceTable:
         if counts[pair] == 0:
             raise KeyError((state, action, next_state))
         counts[pair] -= 1
-        self.n[pair] -= 1  # 20
+        self.n[pair] -= 1  # 19
         self.rewards[pair] -= reward
         n, q = self.n[pair], self.q_values[pair]
         if n > 0:
             future = self._future(next_state)
-            self.q_values[pair] = (q * (n + 1) - (reward + future)) / n  # 22
+            self.q_values[pair] = (q * (n + 1) - (reward + future)) / n  # 21
         else:
-            self.q_values[pair] = self.rewards[pair] = 0.0  # 24
-        self._settle(state)  # 26-31
+            self.q_values[pair] = self.rewards[pair] = 0.0  # 23
+        self._settle(state)  # 25-30
 
     def sweep(self, max_backups: int | None = None) -> int:
         """Do backups in the order of priority; return how many."""
