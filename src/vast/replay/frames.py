@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from vast.replay.ring import Numbers, Ring
+from vast.replay.ring import Numbers, Ring, require_count
 from vast.replay.saved import as_number
 from vast.replay.stores import PER_PACKED_FRAME, Packed, Pixels, Raw, Store
 
@@ -79,8 +79,7 @@ class Frames:
         """Return copies of the frames from `number` on, or the oldest stored, up to `limit`."""
         if not 0 <= number <= self.ring.end:
             raise ValueError(f"frame {number}: allowed is 0 to {self.ring.end}")
-        if limit is not None and limit < 0:
-            raise ValueError(f"limit {limit}: allowed is 0 or more")
+        require_count("limit", limit)
         numbers = self.ring.numbers(max(number, self.ring.oldest))[:limit]
         first = int(numbers[0]) if len(numbers) else self.ring.end
         return {"frames_first": first, **self._store.pack(self.ring.slot(numbers))}

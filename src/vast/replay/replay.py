@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from vast.replay.assignments import Assignments, Revision
 from vast.replay.episodes import COLUMNS, Episodes, Fate
 from vast.replay.frames import Frames
-from vast.replay.ring import Numbers, Ring
+from vast.replay.ring import Numbers, Ring, require_count
 from vast.replay.sampling import Cursor, Minibatch, Sampler, Segments
 from vast.replay.saved import as_number, require
 from vast.replay.tables import Table
@@ -131,6 +131,7 @@ class Replay:
 
         Frames whose history was evicted before they were encoded are not among them.
         """
+        require_count("limit", limit)
         return self._assignments.waiting(self._sampler.encodable_from)[:limit]
 
     def states(self, numbers: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:

@@ -66,3 +66,9 @@ class Ring:
             some = f"{self.oldest} to {self.newest}" if len(self) else "none"
             raise ValueError(f"frame {array[unknown][0]}: stored are {some}")
         return array.astype(np.int64)
+
+
+def require_count(name: str, count: int | None) -> None:
+    """Raise ValueError if a number of things is negative; None is no limit."""
+    if count is not None and count < 0:
+        raise ValueError(f"{name} {count}: allowed is 0 or more")

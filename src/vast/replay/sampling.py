@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vast.replay.episodes import Episodes
 from vast.replay.frames import Frames
-from vast.replay.ring import Numbers
+from vast.replay.ring import Numbers, require_count
 
 Flags = NDArray[np.bool_]
 
@@ -81,6 +81,7 @@ class Sampler:
 
     def minibatch(self, rng: np.random.Generator, size: int) -> Minibatch:
         """Draw frames j, each independently and all equally likely."""
+        require_count("size", size)
         low = self._something_stored()
         j = rng.integers(low, self._ring.end, size)
         first = self._episodes.starts(j) == j
@@ -100,6 +101,7 @@ class Sampler:
         also the first and the last, is in exactly `length` of the runs there are, also in short
         episodes; what hangs over is masked. All runs are equally likely.
         """
+        require_count("count", count)
         if length < 1:
             raise ValueError(f"length {length}: allowed is 1 or more")
         low = self._something_stored()
@@ -161,8 +163,7 @@ class Cursor:
 
     def advance(self, start: int, end: int, count: int) -> Numbers:
         """Return the next `count` numbers of start ... end - 1, in a circle; none of them twice."""
-        if count < 0:
-            raise ValueError(f"count {count}: allowed is 0 or more")
+        require_count("count", count)
         size = end - start
         if size == 0:
             return np.zeros(0, np.int64)
