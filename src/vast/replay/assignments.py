@@ -1,0 +1,180 @@
+"""Which state each frame is assigned to, and the transitions that follow from it.
+
+The paper's section 2.3: transitions are counted in a table, "with counts that are revised during
+training". If the observation of B in A -> B -> C is later assigned to D, the table loses A -> B and
+B -> C and gains A -> D and D -> C.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vast.replay.episodes import Episodes, Fate
+from vast.replay.ring import Numbers, Ring
+from vast.replay.saved import as_array, require
+from vast.replay.tables import NONE, States, Table, Transitions, batched, revise
+
+
+class Revision(NamedTuple):
+    """What an assignment of states to frames has changed."""
+
+    frames: int
+    """distinct frames that had a state before"""
+    changed: int
+    """how many of these now have another"""
+    added: Transitions
+    deleted: Transitions
+
+    @property
+    def share(self) -> float:
+        """The share of frames reassigned (supplement, Fig. S1D); 0 if there were none."""
+        return self.changed / self.frames if self.frames else 0.0
+
+
+class Assignments:
+    """The state of each frame stored, and a table kept in step with them.
+
+    The transition that follows frame i is in the table if frame i and, unless the transition is
+    terminal, frame i + 1 have states. It can be revised as long as frame i is stored.
+    """
+
+    def __init__(self, episodes: Episodes, table: Table | None) -> None:
+        self._episodes = episodes
+        self._ring = episodes.ring
+        self._table = table
+        self._batched = batched(table)
+        self._state = np.zeros(self._ring.capacity, np.uint64)
+        self._encoded = np.zeros(self._ring.capacity, np.bool_)
+        self._waiting_from = 0  # no frame before this one waits to be encoded
+
+    # --- frames that come and go ------------------------------------------------------------------
+
+    def open_frame(self, number: int) -> None:
+        """Let a new frame wait for its state."""
+        slot = self._ring.slot(number)
+        self._state[slot], self._encoded[slot] = 0, False
+
+    def close_terminal(self, number: int, action: int, reward: float) -> None:
+        """Count the terminal transition after a frame, if the frame has a state."""
+        slot = self._ring.slot(number)
+        if self._table is not None and self._encoded[slot]:
+            self._table.add(int(self._state[slot]), action, reward, None)
+
+    def delete_outgoing(self, number: int) -> None:
+        """Uncount what followed a frame that is about to be evicted."""
+        revise(self._batched, NONE, self._following(np.array([number])))
+
+    # --- states -----------------------------------------------------------------------------------
+
+    def has_state(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Tell which frames have been encoded."""
+        return self._encoded[self._ring.slot(numbers)]
+
+    def states(self, numbers: Numbers) -> States:
+        """Return the states of frames, 0 for those not yet encoded."""
+        return self._state[self._ring.slot(numbers)]
+
+    def waiting(self, start: int) -> Numbers:
+        """Return the frames, from `start` on, that have not been encoded."""
+        numbers = self._ring.numbers(max(self._waiting_from, start, self._ring.oldest))
+        numbers = numbers[~self.has_state(numbers)]
+        # Frames before `start` will not be asked for again: it only grows.
+        self._waiting_from = int(numbers[0]) if len(numbers) else self._ring.end
+        return numbers
+
+    def assign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
+        """Give frames their first states; ValueError if one has a state already."""
+        frames, new = self._checked(numbers, states)
+        distinct, counts = np.unique(frames, return_counts=True)
+        again = distinct[(counts > 1) | self.has_state(distinct)]
+        if len(again):
+            raise ValueError(f"frame {again[0]} is assigned a second time: use reassign")
+        return self._set(frames, new)
+
+    def reassign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
+        """Give frames new states, and frames that were waiting their first (Algorithm 1, 21-28).
+
+        Equal to going through the list in its order, deleting and adding the one or two
+        transitions of each changed frame as the assignments stand at that moment. What such a walk
+        adds and deletes again on the way cancels out: left are the transitions next to a changed
+        frame, as they were and as they will be, each of them once.
+        """
+        return self._set(*self._checked(numbers, states))
+
+    def _checked(self, numbers: ArrayLike, states: ArrayLike) -> tuple[Numbers, States]:
+        frames = self._ring.stored(numbers)
+        new = np.asarray(states)
+        if new.size == 0:
+            new = new.astype(np.uint64)
+        if new.dtype != np.uint64 or new.shape != frames.shape:
+            raise ValueError(
+                f"states of shape {new.shape} and type {new.dtype}: "
+                f"allowed is one uint64 for each of the {len(frames)} frames"
+            )
+        return frames, new
+
+    def _set(self, numbers: Numbers, states: States) -> Revision:
+        # of a frame named several times, the last state counts
+        frames, last = np.unique(numbers[::-1], return_index=True)
+        new = states[::-1][last]
+        slots = self._ring.slot(frames)
+        encoded, old = self._encoded[slots], self._state[slots]
+        changes = ~encoded | (old != new)
+        touched = self._next_to(frames[changes])
+        deleted = self._following(touched)
+        self._state[slots], self._encoded[slots] = new, True
+        added = self._following(touched)
+        try:
+            revise(self._batched, added, deleted)
+        except Exception:
+            self._state[slots], self._encoded[slots] = old, encoded
+            raise
+        changed = int(np.count_nonzero(changes & encoded))
+        return Revision(int(np.count_nonzero(encoded)), changed, added, deleted)
+
+    # --- transitions ------------------------------------------------------------------------------
+
+    def _next_to(self, frames: Numbers) -> Numbers:
+        """Return the frames whose outgoing transition leaves from or leads to one of these.
+
+        Frame i - 1 counts only if it is stored and of the same episode as i.
+        """
+        before = frames[frames > self._ring.oldest] - 1
+        fate = self._episodes.fate[self._ring.slot(before)]
+        return np.union1d(before[fate == Fate.CONTINUED], frames)
+
+    def _following(self, frames: Numbers) -> Transitions:
+        """Return the transitions after these frames, of those that have both their ends."""
+        fate = self._episodes.fate[self._ring.slot(frames)]
+        continued = (fate == Fate.CONTINUED) & self.has_state(frames + 1)
+        frames = frames[self.has_state(frames) & (continued | (fate == Fate.TERMINAL))]
+        slots = self._ring.slot(frames)
+        terminals = self._episodes.fate[slots] == Fate.TERMINAL
+        return Transitions(
+            states=self._state[slots],
+            actions=self._episodes.action[slots],
+            rewards=self._episodes.reward[slots],
+            next_states=np.where(terminals, np.uint64(0), self.states(frames + 1)),
+            terminals=terminals,
+        )
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the states of the frames stored, oldest first."""
+        numbers = self._ring.numbers()
+        return {"state": self.states(numbers), "encoded": self.has_state(numbers)}
+
+    def restored(self, episodes: Episodes, saved: Mapping[str, Any]) -> "Assignments":
+        """Return the saved assignments; the table is saved by itself, and taken to fit."""
+        new = Assignments(episodes, self._table)
+        ring: Ring = episodes.ring
+        state = as_array(saved, "state", np.dtype(np.uint64))
+        encoded = as_array(saved, "encoded", np.dtype(np.bool_))
+        require(state.shape == (len(ring),), "state")
+        require(encoded.shape == (len(ring),) and not state[~encoded].any(), "encoded")
+        slots = ring.slot(ring.numbers())
+        new._state[slots], new._encoded[slots] = state, encoded
+        return new

@@ -1,0 +1,174 @@
+"""What training and encoding read: minibatches, segments, histories, and a walk over all frames."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vast.replay.episodes import Episodes
+from vast.replay.frames import Frames
+from vast.replay.ring import Numbers, require_count
+
+Flags = NDArray[np.bool_]
+
+
+class Minibatch(NamedTuple):
+    """Samples (o[j-k-1 : j], a_j) of Algorithm 1, line 16."""
+
+    frames: NDArray[Any]
+    """[B, k + 2, *shape], blank (zero) before the start of the episode"""
+    actions: NDArray[np.int64]
+    """[B], a_j, which led from frame j - 1 to frame j; 0 if j is the first of its episode"""
+    first: Flags
+    """[B], whether j is the first of its episode, and trains the initial distribution"""
+    numbers: Numbers
+    """[B, 2], the frame numbers j - 1 and j"""
+    valid: Flags
+    """[B, 2], whether there is such a frame: j - 1 is none if j is the first"""
+
+
+class Segments(NamedTuple):
+    """Runs of consecutive frames, so that a frame is encoded once as s_j and as s_(j-1).
+
+    Position p of a segment, from 0 to `length`, is a frame; `frames[:, p : p + k + 1]` is its
+    history. Positions 1 to `length` are trained on, each with the one before it as predecessor.
+    """
+
+    frames: NDArray[Any]
+    """[S, k + 1 + length, *shape], blank (zero) outside the episode"""
+    actions: NDArray[np.int64]
+    """[S, length], the action that led to each position from 1 on; 0 where `step` is false"""
+    trained: Flags
+    """[S, length], whether the position, from 1 on, holds a frame to train on"""
+    first: Flags
+    """[S, length], whether that frame is the first of its episode"""
+    step: Flags
+    """[S, length], whether it has a predecessor: `trained` and not `first`"""
+    numbers: Numbers
+    """[S, length + 1], the frame number of each position"""
+    valid: Flags
+    """[S, length + 1], whether there is such a frame, with its history"""
+
+
+class Sampler:
+    """Reads frames together with what came before them, never across episodes."""
+
+    def __init__(self, frames: Frames, episodes: Episodes, history: int) -> None:
+        self._frames = frames
+        self._episodes = episodes
+        self._ring = episodes.ring
+        self._history = history
+
+    @property
+    def encodable_from(self) -> int:
+        """The first frame from which on o[i-k : i] is stored."""
+        return self._episodes.complete_from(self._history)
+
+    @property
+    def sampleable_from(self) -> int:
+        """The first frame from which on o[j-k-1 : j] is stored."""
+        return self._episodes.complete_from(self._history + 1)
+
+    def histories(self, numbers: ArrayLike) -> NDArray[Any]:
+        """Return o[i-k : i] for each frame i, as [n, k + 1, *shape]."""
+        i = self._ring.stored(numbers)
+        if (i < self.encodable_from).any():
+            raise ValueError(
+                f"frame {i.min()}: frames before it, which its history of {self._history} needs, "
+                f"were evicted; allowed is {self.encodable_from} or more"
+            )
+        return self._read(i, np.arange(-self._history, 1))
+
+    def minibatch(self, rng: np.random.Generator, size: int) -> Minibatch:
+        """Draw frames j, each independently and all equally likely."""
+        require_count("size", size)
+        low = self._something_stored()
+        j = rng.integers(low, self._ring.end, size)
+        first = self._episodes.starts(j) == j
+        numbers = np.stack([j - 1, j], axis=1)
+        return Minibatch(
+            frames=self._read(j, np.arange(-self._history - 1, 1)),
+            actions=self._actions_to(j, ~first),
+            first=first,
+            numbers=numbers,
+            valid=np.stack([~first, np.ones_like(first)], axis=1),
+        )
+
+    def segments(self, rng: np.random.Generator, count: int, length: int) -> Segments:
+        """Draw runs of up to `length` frames to train on, so that each frame is equally likely.
+
+        A run may hang over either end of its episode, by up to length - 1 frames. So every frame,
+        also the first and the last, is in exactly `length` of the runs there are, also in short
+        episodes; what hangs over is masked. All runs are equally likely.
+        """
+        require_count("count", count)
+        if length < 1:
+            raise ValueError(f"length {length}: allowed is 1 or more")
+        low = self._something_stored()
+        # A run is named by its earliest frame trained on, and how far before that it begins: not at
+        # all, or by 1 to length - 1 places, if that frame is the earliest of its episode.
+        starts = self._episodes.starts_from(low)
+        n_inside = self._ring.end - low
+        drawn = rng.integers(0, n_inside + len(starts) * (length - 1), count)
+        overhang = np.maximum(drawn - n_inside, -1)
+        hangs = overhang >= 0
+        episode, before = np.divmod(np.maximum(overhang, 0), max(length - 1, 1))
+        earliest = np.where(hangs, starts[np.where(hangs, episode, 0)], low + drawn)
+        begin = earliest - np.where(hangs, before + 1, 0)
+
+        start = self._episodes.starts(earliest)[:, None]
+        end = self._episodes.ends(earliest)[:, None]
+        numbers = begin[:, None] + np.arange(-1, length)
+        inside = (numbers >= start) & (numbers < end)
+        trained = (inside & (numbers >= low))[:, 1:]
+        first = trained & (numbers == start)[:, 1:]
+        step = trained & ~first
+        window = begin[:, None] + np.arange(-1 - self._history, length)
+        readable = (window >= np.maximum(start, self._ring.oldest)) & (window < end)
+        return Segments(
+            frames=self._frames.read(window, blank=~readable),
+            actions=self._actions_to(numbers[:, 1:], step),
+            trained=trained,
+            first=first,
+            step=step,
+            numbers=numbers,
+            valid=inside & (numbers >= self.encodable_from),
+        )
+
+    def _something_stored(self) -> int:
+        if not len(self._ring):
+            raise ValueError("the replay is empty: there is nothing to sample")
+        return self.sampleable_from
+
+    def _actions_to(self, numbers: Numbers, there: Flags) -> NDArray[np.int64]:
+        """Return the action that led to each frame, 0 where there was none."""
+        before = self._ring.slot(np.where(there, numbers - 1, 0))
+        return np.where(there, self._episodes.action[before].astype(np.int64), 0)
+
+    def _read(self, numbers: Numbers, offsets: Numbers) -> NDArray[Any]:
+        """Return the frames around each of these, blank before the start of the episode."""
+        window = numbers[:, None] + offsets
+        return self._frames.read(window, blank=window < self._episodes.starts(numbers)[:, None])
+
+
+class Cursor:
+    """Walks over all frames again and again, so that each is encoded anew now and then.
+
+    Not in the paper, where a frame is revised when it happens to be sampled. In a large replay that
+    is seldom, and the table lags behind the encoder.
+    """
+
+    def __init__(self, at: int = 0) -> None:
+        self.at = at
+
+    def advance(self, start: int, end: int, count: int) -> Numbers:
+        """Return the next `count` numbers of start ... end - 1, in a circle; none of them twice."""
+        require_count("count", count)
+        size = end - start
+        if size == 0:
+            return np.zeros(0, np.int64)
+        at = self.at if start <= self.at < end else start
+        numbers = start + (at - start + np.arange(min(count, size), dtype=np.int64)) % size
+        # One past the last, and not yet back at the start: frames that come meanwhile are next.
+        self.at = int(numbers[-1]) + 1 if len(numbers) else at
+        return numbers

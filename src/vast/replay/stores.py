@@ -1,0 +1,145 @@
+"""Two ways to keep frames: as they are, or compressed."""
+
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import lz4.block
+import numpy as np
+from numpy.typing import NDArray
+
+from vast.replay.ring import Numbers
+from vast.replay.saved import as_array
+
+Pixels = NDArray[Any]
+
+PER_PACKED_FRAME = sys.getsizeof(b"") + 8
+"""bytes that Python needs for an object and a reference to it"""
+
+
+class Store(Protocol):
+    """Where frames lie, by slot."""
+
+    def write(self, slot: int, frame: Pixels) -> None:
+        """Store a frame."""
+
+    def read(self, slots: Numbers) -> Pixels:
+        """Return copies of the frames in these slots."""
+
+    def pack(self, slots: Numbers) -> dict[str, Pixels]:
+        """Return the frames in these slots as plain arrays."""
+
+    def count(self, packed: Mapping[str, Any]) -> int:
+        """Return how many frames were packed; ValueError if they are not of our kind."""
+
+    def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
+        """Store a part of the frames that were packed."""
+
+    def estimate_bytes(self, stored: int) -> int:
+        """Return the bytes of a full store, given that so many frames are in it."""
+
+
+class Raw:
+    """Frames as one array. Its pages are taken from the system when first written."""
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._frames = np.zeros((capacity, *shape), dtype)
+
+    def write(self, slot: int, frame: Pixels) -> None:
+        """Store a frame."""
+        self._frames[slot] = frame
+
+    def read(self, slots: Numbers) -> Pixels:
+        """Return copies of the frames in these slots."""
+        return self._frames[slots]
+
+    def pack(self, slots: Numbers) -> dict[str, Pixels]:
+        """Return the frames in these slots as plain arrays."""
+        return {"frames_raw": self._frames[slots]}
+
+    def count(self, packed: Mapping[str, Any]) -> int:
+        """Return how many frames were packed; ValueError if they are not of our kind."""
+        frames = as_array(packed, "frames_raw", self._frames.dtype)
+        if frames.shape[1:] != self._frames.shape[1:]:
+            raise ValueError(
+                f"saved replay: frames are of shape {frames.shape[1:]}, "
+                f"here they are of shape {self._frames.shape[1:]}"
+            )
+        return len(frames)
+
+    def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
+        """Store a part of the frames that were packed."""
+        self._frames[slots] = packed["frames_raw"][keep]
+
+    def estimate_bytes(self, stored: int) -> int:
+        """Return the bytes of a full store, given that so many frames are in it."""
+        return self._frames.nbytes
+
+
+class Packed:
+    """Frames compressed one by one, so that any can be read and evicted alone."""
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._shape, self._dtype = shape, dtype
+        self._size = math.prod(shape) * dtype.itemsize
+        self._blocks = [b""] * capacity
+        self._used = 0
+
+    def write(self, slot: int, frame: Pixels) -> None:
+        """Store a frame."""
+        self._put(slot, lz4.block.compress(frame.tobytes(), store_size=False))
+
+    def read(self, slots: Numbers) -> Pixels:
+        """Return copies of the frames in these slots."""
+        # Histories overlap: a frame that is asked for several times is unpacked once.
+        distinct, where = np.unique(slots, return_inverse=True)
+        frames = np.empty((len(distinct), *self._shape), self._dtype)
+        for frame, slot in enumerate(distinct.tolist()):
+            block = lz4.block.decompress(self._blocks[slot], uncompressed_size=self._size)
+            frames[frame] = np.frombuffer(block, self._dtype).reshape(self._shape)
+        return frames[where]
+
+    def pack(self, slots: Numbers) -> dict[str, Pixels]:
+        """Return the frames in these slots as plain arrays."""
+        blocks = [self._blocks[slot] for slot in slots.tolist()]
+        lengths = np.array([len(block) for block in blocks], np.int64)
+        return {
+            "frames_lz4": np.frombuffer(b"".join(blocks), np.uint8).copy(),
+            "frames_lengths": lengths,
+        }
+
+    def count(self, packed: Mapping[str, Any]) -> int:
+        """Return how many frames were packed; ValueError if they are not of our kind."""
+        data = as_array(packed, "frames_lz4", np.dtype(np.uint8))
+        lengths = as_array(packed, "frames_lengths", np.dtype(np.int64))
+        # Each length on its own, too: a sum could overflow to what it should be.
+        within = (
+            lengths.ndim == data.ndim == 1 and not ((lengths < 1) | (lengths > data.size)).any()
+        )
+        if not within or lengths.sum() != data.size:
+            raise ValueError("saved replay: frames_lengths do not fit frames_lz4")
+        return len(lengths)
+
+    def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
+        """Store a part of the frames that were packed."""
+        ends = packed["frames_lengths"].cumsum()[keep].tolist()
+        lengths = packed["frames_lengths"][keep].tolist()
+        for slot, end, length in zip(slots.tolist(), ends, lengths, strict=True):
+            block = packed["frames_lz4"][end - length : end].tobytes()
+            try:
+                size = len(lz4.block.decompress(block, uncompressed_size=self._size))
+            except lz4.block.LZ4BlockError:
+                size = -1
+            if size != self._size:
+                raise ValueError("saved replay: a compressed frame is damaged")
+            self._put(slot, block)
+
+    def estimate_bytes(self, stored: int) -> int:
+        """Return the bytes of a full store, given that so many frames are in it."""
+        capacity = len(self._blocks)
+        return capacity * PER_PACKED_FRAME + math.ceil(self._used * capacity / stored)
+
+    def _put(self, slot: int, block: bytes) -> None:
+        self._used += len(block) - len(self._blocks[slot])
+        self._blocks[slot] = block

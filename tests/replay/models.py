@@ -1,0 +1,210 @@
+"""A replay that forgets nothing, kept as a plain list, and random lives to fill it with."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.planning.models import Step
+from vast.planning import TransitionTable
+from vast.replay import Replay, Transitions
+
+N_ACTIONS = 3
+SHAPE = (2,)
+STATES = (0, 1, 2, 2**63 + 5)
+"""few, so that frames share them; 0 and one beyond the signed numbers among them"""
+
+
+@dataclass
+class Seen:
+    """One frame, and what came after it."""
+
+    start: int
+    """the first frame of its episode"""
+    action: int | None = None
+    reward: float = 0.0
+    end: str = "open"
+    state: int | None = None
+
+
+class Event(NamedTuple):
+    """Something that happens to a replay; which frames are meant depends on what is there."""
+
+    kind: str
+    action: int = 0
+    reward: float = 0.0
+    states: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+
+
+def picture(number: int) -> NDArray[np.uint8]:
+    """Return a frame that tells its number, and is never blank."""
+    return np.array([number % 256, number // 256 + 1], np.uint8)
+
+
+class Life:
+    """Does the same to a replay and to a plain list of all frames there ever were."""
+
+    def __init__(self, replay: Replay, table: TransitionTable | None = None) -> None:
+        self.replay = replay
+        self.table = table
+        self.seen: list[Seen] = []
+        self.evicted: list[Step] = []
+
+    @property
+    def oldest(self) -> int:
+        return max(0, len(self.seen) - self.replay.capacity)
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.seen) and self.seen[-1].end == "open"
+
+    def following(self, i: int) -> Step | None:
+        """Return the transition after frame i, if it has its states."""
+        one = self.seen[i]
+        if one.state is None or one.action is None:
+            return None
+        if one.end == "terminal":
+            return Step(one.state, one.action, one.reward, None)
+        after = self.seen[i + 1].state
+        return None if after is None else Step(one.state, one.action, one.reward, after)
+
+    def counted(self) -> list[Step]:
+        """Return what the table should hold."""
+        stored = [self.following(i) for i in range(self.oldest, len(self.seen))]
+        gone = [] if self.replay.delete_evicted else self.evicted
+        return [step for step in stored if step is not None] + gone
+
+    def do(self, event: Event) -> None:
+        getattr(self, event.kind)(event)
+
+    def step(self, event: Event) -> None:
+        number = len(self.seen)
+        if number >= self.replay.capacity and (gone := self.following(self.oldest)):
+            self.evicted.append(gone)
+        if self.is_open:
+            last = self.seen[-1]
+            last.action, last.reward, last.end = event.action, event.reward, "continued"
+            self.seen.append(Seen(last.start))
+            assert self.replay.append(event.action, event.reward, picture(number)) == number
+        else:
+            self.seen.append(Seen(number))
+            assert self.replay.begin(picture(number)) == number
+
+    def terminal(self, event: Event) -> None:
+        if self.is_open:
+            last = self.seen[-1]
+            last.action, last.reward, last.end = event.action, event.reward, "terminal"
+            self.replay.end_terminal(event.action, event.reward)
+
+    def truncate(self, event: Event) -> None:
+        if self.is_open:
+            self.seen[-1].end = "truncated"
+            self.replay.end_truncated()
+
+    def encode(self, event: Event) -> None:
+        """Encode the frames that have waited longest."""
+        waiting = self.replay.waiting(len(event.states))
+        states = event.states[: len(waiting)]
+        for i, state in zip(waiting.tolist(), states, strict=True):
+            assert self.seen[i].state is None
+            self.seen[i].state = state
+        revision = self.replay.assign(waiting, np.array(states, np.uint64))
+        assert (revision.frames, revision.changed) == (0, 0)
+
+    def reassign(self, event: Event) -> None:
+        """Give new states to some frames, several times to some, and to neighbours."""
+        n = len(self.seen) - self.oldest
+        pairs = list(zip(event.places, event.states, strict=False)) if n else []
+        numbers = [self.oldest + place % n for place, _ in pairs]
+        states = [state for _, state in pairs]
+        before = Counter(step[:2] + step[3:] for step in self.counted())
+        old = {i: self.seen[i].state for i in numbers}
+        for i, state in zip(numbers, states, strict=True):
+            self.seen[i].state = state
+        revision = self.replay.reassign(np.array(numbers, np.int64), np.array(states, np.uint64))
+        had = [i for i, state in old.items() if state is not None]
+        assert revision.frames == len(had)
+        assert revision.changed == sum(self.seen[i].state != old[i] for i in had)
+        deleted = Counter(as_triples(revision.deleted))
+        assert deleted <= before
+        assert max(len(revision.deleted.states), len(revision.added.states)) <= 2 * len(old)
+
+    def retabulate(self, event: Event) -> None:
+        """Encode anew the frames that the cursor comes to."""
+        numbers = self.replay.next_frames(len(event.states))
+        states = event.states[: len(numbers)]
+        for i, state in zip(numbers.tolist(), states, strict=True):
+            self.seen[i].state = state
+        self.replay.reassign(numbers, np.array(states, np.uint64))
+
+    # --- what should be read ----------------------------------------------------------------------
+
+    def window(self, i: int, back: int) -> NDArray[np.uint8]:
+        """Return frame i and the `back` frames before it, blank before its episode."""
+        start = self.seen[i].start
+        blank = np.zeros(SHAPE, np.uint8)
+        return np.stack([picture(n) if n >= start else blank for n in range(i - back, i + 1)])
+
+    def readable(self, back: int) -> list[int]:
+        """Return the stored frames all of whose `back` frames before, of their episode, are too."""
+        stored = range(self.oldest, len(self.seen))
+        return [i for i in stored if max(self.seen[i].start, i - back) >= self.oldest]
+
+
+def as_triples(transitions: Transitions) -> list[tuple[int, int, int | None]]:
+    columns = (transitions.states, transitions.actions, transitions.next_states)
+    rows = zip(*(column.tolist() for column in (*columns, transitions.terminals)), strict=True)
+    return [(s, a, None if end else t) for s, a, t, end in rows]
+
+
+KINDS = ["step"] * 9 + ["terminal", "truncate", "encode", "encode", "retabulate", "reassign"]
+
+
+def as_events(data: bytes) -> list[Event]:
+    """Read a life from bytes, which hypothesis draws much faster than it does lists of lists."""
+    events, rest = [], iter(data)
+    for byte in rest:
+        kind, spare = KINDS[byte % len(KINDS)], byte // len(KINDS)
+        n = 1 + spare % 6 if kind in ("encode", "retabulate", "reassign") else 0
+        drawn = [next(rest, 0) for _ in range(n)]
+        events.append(
+            Event(
+                kind,
+                action=spare % N_ACTIONS,
+                reward=(0.0, 1.0, -0.5)[spare // N_ACTIONS % 3],
+                states=tuple(STATES[one % len(STATES)] for one in drawn),
+                places=tuple(one // len(STATES) for one in drawn),
+            )
+        )
+    return events
+
+
+lives = st.binary(min_size=10, max_size=120).map(as_events)
+"""experience, encoded late or at once, and revised"""
+
+
+def make(
+    capacity: int = 12, history: int = 0, table: TransitionTable | None = None, **options: Any
+) -> Replay:
+    return Replay(capacity, SHAPE, N_ACTIONS, history=history, table=table, **options)
+
+
+def lived(life: Life, events: Sequence[Event]) -> Life:
+    for event in events:
+        life.do(event)
+    return life
+
+
+def random_life(rng: np.random.Generator, replay: Replay, n_steps: int, ends: float) -> Life:
+    """Return a life of many steps, episodes ending with this probability."""
+    life = Life(replay)
+    for _ in range(n_steps):
+        life.do(Event("step", int(rng.integers(N_ACTIONS)), float(rng.normal())))
+        if rng.random() < ends:
+            life.do(Event(["terminal", "truncate"][rng.integers(2)], int(rng.integers(N_ACTIONS))))
+    return life
