@@ -1,0 +1,185 @@
+"""Encoder and decoder: convolutional as in the paper, or perceptrons; built without global chance.
+
+Frames are [C, H, W] images or [n] vectors. An encoder takes [B, k + 1, *frame], oldest first; a
+decoder takes codes [B, d] and returns [B, *frame]: Bernoulli logits of an image, or the means of a
+vector.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from vast.errors import UserError
+from vast.model.config import NetworkConfig
+
+M = TypeVar("M", bound=nn.Module)
+
+FrameShape = tuple[int, ...]
+"""(channels, rows, columns) of an image or (entries,) of a vector"""
+
+
+def perceptron(sizes: Sequence[int]) -> nn.Sequential:
+    """Return linear layers of these sizes with ReLU between them."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(sizes):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+class Conv2dSame(nn.Conv2d):
+    """A convolution whose output has ceil(n / stride) rows and columns.
+
+    The authors' code pads so. PyTorch pads only both sides alike, and never a strided convolution;
+    where the padding is odd, the larger half goes below and to the right, as in TensorFlow.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pad, then convolve."""
+        padding: list[int] = []
+        for n, side, stride in reversed(
+            list(zip(x.shape[2:], self.kernel_size, self.stride, strict=True))
+        ):
+            missing = max((-(-n // stride) - 1) * stride + side - n, 0)
+            padding += [missing // 2, missing - missing // 2]
+        return super().forward(F.pad(x, padding))
+
+
+class ConvEncoder(nn.Module):
+    """The network of Mnih et al. 2015 up to its hidden layer, then d logits."""
+
+    def __init__(self, frame: FrameShape, history: int, d: int, config: NetworkConfig) -> None:
+        super().__init__()
+        channels, height, width = frame
+        channels *= history + 1
+        layers: list[nn.Module] = []
+        for outputs, side, stride in zip(
+            config.conv_channels, config.conv_filters, config.conv_strides, strict=True
+        ):
+            layers += [Conv2dSame(channels, outputs, side, stride), nn.ReLU()]
+            channels, height, width = outputs, -(-height // stride), -(-width // stride)
+        self.convolutions = nn.Sequential(*layers)
+        self.dense = perceptron((channels * height * width, config.dense, d))
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Return the logits of the code."""
+        logits: Tensor = self.dense(self.convolutions(frames.flatten(1, 2)).flatten(1))
+        return logits
+
+
+class MLPEncoder(nn.Module):
+    """A perceptron on all that is seen at once."""
+
+    def __init__(self, frame: FrameShape, history: int, d: int, config: NetworkConfig) -> None:
+        super().__init__()
+        inputs = (history + 1) * math.prod(frame)
+        self.dense = perceptron((inputs, *config.mlp_hidden, d))
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Return the logits of the code."""
+        logits: Tensor = self.dense(frames.flatten(1))
+        return logits
+
+
+class ConvDecoder(nn.Module):
+    """A coarse grid of channels, doubled until it is the image.
+
+    The grids have ceil(n / 2), ceil(n / 4) ... rows and columns. A doubled grid is cropped by its
+    last row or column where the finer one is odd, which is what SAME padding does.
+    """
+
+    def __init__(self, frame: FrameShape, d: int, config: NetworkConfig) -> None:
+        super().__init__()
+        channels, height, width = frame
+        doublings = len(config.deconv_channels)
+        self.sizes = [
+            (-(-height // 2**i), -(-width // 2**i)) for i in reversed(range(doublings + 1))
+        ]
+        self.dense = nn.Linear(d, config.deconv_channels[0] * math.prod(self.sizes[0]))
+        self.deconvolutions = nn.ModuleList(
+            nn.ConvTranspose2d(inputs, outputs, 4, 2, 1)
+            for inputs, outputs in pairwise((*config.deconv_channels, channels))
+        )
+
+    def forward(self, code: Tensor) -> Tensor:
+        """Return the logits of the image."""
+        x: Tensor = self.dense(code).reshape(len(code), -1, *self.sizes[0])
+        for layer, (height, width) in zip(self.deconvolutions, self.sizes[1:], strict=True):
+            x = layer(x.relu())[..., :height, :width]
+        return x
+
+    @torch.no_grad()
+    def start_from(self, mean: Tensor) -> None:
+        """Let the output be these logits before anything is learned: one bias per channel."""
+        last = self.deconvolutions[-1]
+        assert isinstance(last, nn.ConvTranspose2d)
+        assert last.bias is not None
+        last.bias.copy_(mean.mean((1, 2)))
+
+
+class MLPDecoder(nn.Module):
+    """A perceptron from the code to all pixels or entries."""
+
+    def __init__(self, frame: FrameShape, d: int, config: NetworkConfig) -> None:
+        super().__init__()
+        self.frame = frame
+        self.dense = perceptron((d, *reversed(config.mlp_hidden), math.prod(frame)))
+
+    def forward(self, code: Tensor) -> Tensor:
+        """Return the logits of an image, or the means of a vector."""
+        x: Tensor = self.dense(code)
+        return x.reshape(-1, *self.frame)
+
+    @torch.no_grad()
+    def start_from(self, mean: Tensor) -> None:
+        """Let the output be this before anything is learned: one bias per pixel."""
+        last = self.dense[-1]
+        assert isinstance(last, nn.Linear)
+        last.bias.copy_(mean.flatten())
+
+
+Encoder = ConvEncoder | MLPEncoder
+Decoder = ConvDecoder | MLPDecoder
+
+
+def encoder(frame: FrameShape, history: int, d: int, config: NetworkConfig) -> Encoder:
+    """Return the encoder that a config asks for."""
+    if config.kind == "mlp":
+        return MLPEncoder(frame, history, d, config)
+    return ConvEncoder(_image(frame), history, d, config)
+
+
+def decoder(frame: FrameShape, d: int, config: NetworkConfig) -> Decoder:
+    """Return the decoder that a config asks for."""
+    if config.kind == "mlp":
+        return MLPDecoder(frame, d, config)
+    return ConvDecoder(_image(frame), d, config)
+
+
+def _image(frame: FrameShape) -> FrameShape:
+    if len(frame) != 3:
+        raise UserError(f"kind 'conv' for observations of shape {frame}: allowed is 'mlp'")
+    return frame
+
+
+def built(
+    build: Callable[[], M], generator: torch.Generator, dtype: torch.dtype = torch.float32
+) -> M:
+    """Return a module on the generator's device with weights that are drawn from it alone.
+
+    PyTorch draws a new layer's weights from its global generator. Layers are therefore made without
+    memory first. The distribution is PyTorch's own, uniform within 1 / sqrt(inputs).
+    """
+    with torch.device("meta"):
+        module = build()
+    module = module.to_empty(device=generator.device).to(dtype)
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):
+            bound = 1 / math.sqrt(layer.weight[0].numel())
+            for parameter in layer.parameters(recurse=False):
+                nn.init.uniform_(parameter, -bound, bound, generator=generator)
+    return module
