@@ -122,17 +122,28 @@ class Life:
         pairs = list(zip(event.places, event.states, strict=False)) if n else []
         numbers = [self.oldest + place % n for place, _ in pairs]
         states = [state for _, state in pairs]
-        before = Counter(step[:2] + step[3:] for step in self.counted())
+        before = [self.following(i) for i in range(self.oldest, len(self.seen))]
         old = {i: self.seen[i].state for i in numbers}
-        for i, state in zip(numbers, states, strict=True):
-            self.seen[i].state = state
+        walked = triples(self.counted())
+        for i, state in zip(numbers, states, strict=True):  # Algorithm 1, lines 21-28, literally
+            if self.seen[i].state != state:
+                near = [n for n in (i - 1, i) if n >= self.oldest]
+                near = [n for n in near if self.seen[n].start == self.seen[i].start]
+                gone = triples([self.following(n) for n in near])
+                assert gone <= walked
+                walked -= gone
+                self.seen[i].state = state
+                walked += triples([self.following(n) for n in near])
+        assert walked == triples(self.counted())
         revision = self.replay.reassign(np.array(numbers, np.int64), np.array(states, np.uint64))
         had = [i for i, state in old.items() if state is not None]
         assert revision.frames == len(had)
         assert revision.changed == sum(self.seen[i].state != old[i] for i in had)
-        deleted = Counter(as_triples(revision.deleted))
-        assert deleted <= before
-        assert max(len(revision.deleted.states), len(revision.added.states)) <= 2 * len(old)
+        after = [self.following(i) for i in range(self.oldest, len(self.seen))]
+        moved = [(b, a) for b, a in zip(before, after, strict=True) if b != a]
+        assert Counter(as_triples(revision.deleted)) == triples([b for b, _ in moved])
+        assert Counter(as_triples(revision.added)) == triples([a for _, a in moved])
+        assert len(moved) <= 2 * len(old)
 
     def retabulate(self, event: Event) -> None:
         """Encode anew the frames that the cursor comes to."""
@@ -160,6 +171,10 @@ def as_triples(transitions: Transitions) -> list[tuple[int, int, int | None]]:
     columns = (transitions.states, transitions.actions, transitions.next_states)
     rows = zip(*(column.tolist() for column in (*columns, transitions.terminals)), strict=True)
     return [(s, a, None if end else t) for s, a, t, end in rows]
+
+
+def triples(steps: Sequence[Step | None]) -> Counter[tuple[int, int, int | None]]:
+    return Counter((step[0], step[1], step[3]) for step in steps if step is not None)
 
 
 KINDS = ["step"] * 9 + ["terminal", "truncate", "encode", "encode", "retabulate", "reassign"]

@@ -3,6 +3,7 @@
 import io
 from typing import Any
 
+import lz4.block
 import numpy as np
 import pytest
 from hypothesis import event, given
@@ -12,6 +13,7 @@ from tests.planning.models import assert_counts
 from tests.replay.models import N_ACTIONS, Event, Life, lived, lives, make, random_life
 from vast.planning import TransitionTable
 from vast.replay import Replay
+from vast.replay.episodes import Fate
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
@@ -143,6 +145,44 @@ def test_missing_frames_are_named() -> None:
         make(9).load_state_dict(state, pieces)
     with pytest.raises(ValueError, match="saved replay: frames_first is missing"):
         make(9).load_state_dict(state)
+
+
+DAMAGE: list[tuple[str, int, Any]] = [
+    ("action", 2, N_ACTIONS),
+    ("reward", 3, np.nan),
+    ("fate", 1, Fate.OPEN),
+    ("fate", 1, Fate.TERMINAL),
+    ("fate", -1, Fate.CONTINUED),
+    ("fate", 1, 4),
+    ("episode", 2, 1),
+    ("start", 0, 7),
+    ("encoded", 0, False),
+    ("frames_lengths", 0, 1),
+    ("frames_first", 0, 1),
+    ("end", 0, 5),
+    ("cursor", 0, 7),
+]
+
+
+@pytest.mark.parametrize(("name", "at", "wrong"), DAMAGE)
+def test_what_contradicts_the_rest_is_refused(name: str, at: int, wrong: Any) -> None:
+    life = lived(Life(make(9, compressed=True)), [Event("step")] * 6)
+    life.replay.reassign([0], np.array([5], np.uint64))
+    saved = through_a_file(life.replay.state_dict())
+    make(9, compressed=True).load_state_dict(saved)
+    saved[name].reshape(-1)[at] = wrong
+    with pytest.raises(ValueError, match="saved replay: "):
+        make(9, compressed=True).load_state_dict(saved)
+
+
+@pytest.mark.parametrize("block", [lz4.block.compress(b"a", store_size=False), b"\xff\xff"])
+def test_a_compressed_frame_that_is_too_short_or_no_frame_is_refused(block: bytes) -> None:
+    life = lived(Life(make(9, compressed=True)), [Event("step")])
+    saved = life.replay.state_dict()
+    saved["frames_lz4"] = np.frombuffer(block, np.uint8)
+    saved["frames_lengths"] = np.array([len(block)])
+    with pytest.raises(ValueError, match="saved replay: a compressed frame is damaged"):
+        make(9, compressed=True).load_state_dict(saved)
 
 
 WRONG = (-(2**63), -(2**31), -2, -1, 0, 1, 5, 77, 255, 2**31 - 1, 2**63 - 1)
