@@ -1,0 +1,1 @@
+"""The agents: VaST and those it is compared with, behind the same verbs."""

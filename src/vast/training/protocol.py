@@ -1,0 +1,108 @@
+"""What the training loop, checkpoints and test epochs know of an agent."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Observation = NDArray[Any]
+"""an image of bytes, [rows, columns, channels], or a vector of floats"""
+State = dict[str, Any]
+"""what is saved: arrays, numbers, strings, None, lists of these, and dictionaries of all by name"""
+
+
+class FrameStore(Protocol):
+    """Frames by number, of which a checkpoint writes only those that came since the last one."""
+
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest frame stored."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The number that the next frame will have."""
+        ...
+
+    def frames_since(self, number: int, limit: int | None = None) -> State:
+        """Return the frames from `number` on, up to `limit`."""
+        ...
+
+
+class Policy(Protocol):
+    """How an agent acts when nobody learns: it may remember what it saw, but leaves no trace."""
+
+    def begin(self, observation: Observation) -> None:
+        """See the first observation of an episode."""
+        ...
+
+    def act(self) -> int:
+        """Choose an action."""
+        ...
+
+    def observe(self, observation: Observation) -> None:
+        """See what came of it."""
+        ...
+
+
+class Agent(Protocol):
+    """Something that lives through one episode after another and learns from them.
+
+    Its calls alternate: `begin`, then `decide` and `observe` again and again; when `observe` was
+    told that the episode ended, `begin` comes next. All learning happens in `observe`, by the
+    agent's own schedule, which counts the steps observed and knows of no end.
+    """
+
+    steps: int
+    """environment steps observed"""
+
+    @property
+    def frame_store(self) -> FrameStore | None:
+        """Where its frames are, if it keeps any; they are saved apart from its state."""
+        ...
+
+    def begin(self, observation: Observation) -> None:
+        """See the first observation of an episode."""
+        ...
+
+    def decide(self) -> int:
+        """Choose the next action, exploring as the schedule says."""
+        ...
+
+    def observe(
+        self,
+        action: int,
+        reward: float,
+        observation: Observation,
+        terminated: bool,
+        truncated: bool,
+    ) -> None:
+        """Learn what an action, decided or not, has brought."""
+        ...
+
+    def cut(self) -> None:
+        """Take note that the episode is abandoned here, as if truncated."""
+        ...
+
+    def policy(self, epsilon: float, rng: np.random.Generator) -> Policy:
+        """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
+        ...
+
+    def metrics(self) -> dict[str, float]:
+        """Return what was measured since the last call, by the names of docs/metrics.md."""
+        ...
+
+    def state_dict(self) -> State:
+        """Return all that the future depends on, but for the frames."""
+        ...
+
+    def load_state_dict(
+        self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Become the saved agent; `frames` are pieces from `frames_since`, oldest first."""
+        ...
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        ...
