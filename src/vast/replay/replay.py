@@ -10,7 +10,7 @@ from vast.replay.assignments import Assignments, Revision
 from vast.replay.episodes import COLUMNS, Episodes, Fate
 from vast.replay.frames import Frames
 from vast.replay.ring import Numbers, Ring, require_count
-from vast.replay.sampling import Cursor, Minibatch, Sampler, Segments
+from vast.replay.sampling import Cursor, Minibatch, Sampler, Segments, Steps
 from vast.replay.saved import as_number, require
 from vast.replay.tables import Table
 
@@ -149,6 +149,13 @@ class Replay:
         """Return what the encoder sees of each frame i, o[i-k : i] as [n, k + 1, *shape]."""
         return self._sampler.histories(numbers)
 
+    def steps(self, numbers: ArrayLike) -> Steps:
+        """Return what was seen, done, earned and then seen at each frame; ValueError if nothing.
+
+        Nothing was done at the newest frame of an episode that is going on or was cut off.
+        """
+        return self._sampler.steps(numbers)
+
     def sample(self, rng: np.random.Generator, size: int) -> Minibatch:
         """Draw a minibatch of (o[j-k-1 : j], a_j), j uniform over the frames that can be read."""
         return self._sampler.minibatch(rng, size)
@@ -167,6 +174,11 @@ class Replay:
     def oldest(self) -> int:
         """The number of the oldest frame stored; equal to `end` if there is none."""
         return self._ring.oldest
+
+    @property
+    def encodable_from(self) -> int:
+        """The first frame from which on histories are stored."""
+        return self._sampler.encodable_from
 
     @property
     def end(self) -> int:

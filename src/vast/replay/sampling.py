@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vast.replay.episodes import Episodes
+from vast.replay.episodes import Episodes, Fate
 from vast.replay.frames import Frames
 from vast.replay.ring import Numbers, require_count
 
@@ -50,6 +50,20 @@ class Segments(NamedTuple):
     """[S, length + 1], whether there is such a frame, with its history"""
 
 
+class Steps(NamedTuple):
+    """Steps (o[i-k : i], a, r, o[i-k+1 : i+1]) from given frames i, for learning from rewards."""
+
+    frames: NDArray[Any]
+    """[n, k + 2, *shape], o[i-k : i+1], blank (zero) outside the episode; the first k + 1 are what
+    was seen before the step, the last k + 1 what was seen after it"""
+    actions: NDArray[np.int64]
+    """[n], what was done at frame i"""
+    rewards: NDArray[np.float64]
+    """[n], what it brought"""
+    terminals: Flags
+    """[n], whether it ended the episode: what was then seen is not stored, and its value is 0"""
+
+
 class Sampler:
     """Reads frames together with what came before them, never across episodes."""
 
@@ -71,13 +85,36 @@ class Sampler:
 
     def histories(self, numbers: ArrayLike) -> NDArray[Any]:
         """Return o[i-k : i] for each frame i, as [n, k + 1, *shape]."""
+        return self._read(self._with_history(numbers), np.arange(-self._history, 1))
+
+    def _with_history(self, numbers: ArrayLike) -> Numbers:
+        """Return frame numbers as an array; ValueError if what came before one was evicted."""
         i = self._ring.stored(numbers)
         if (i < self.encodable_from).any():
             raise ValueError(
                 f"frame {i.min()}: frames before it, which its history of {self._history} needs, "
                 f"were evicted; allowed is {self.encodable_from} or more"
             )
-        return self._read(i, np.arange(-self._history, 1))
+        return i
+
+    def steps(self, numbers: ArrayLike) -> Steps:
+        """Return the step that was taken at each frame."""
+        i = self._with_history(numbers)
+        slots = self._ring.slot(i)
+        fate = self._episodes.fate[slots]
+        none = (fate == Fate.OPEN) | (fate == Fate.TRUNCATED)
+        if none.any():
+            raise ValueError(f"frame {i[none][0]}: nothing was done there, its episode stops at it")
+        terminals = fate == Fate.TERMINAL
+        window = i[:, None] + np.arange(-self._history, 2)
+        blank = window < self._episodes.starts(i)[:, None]
+        blank[:, -1] = terminals
+        return Steps(
+            frames=self._frames.read(window, blank=blank),
+            actions=self._episodes.action[slots].astype(np.int64),
+            rewards=self._episodes.reward[slots],
+            terminals=terminals,
+        )
 
     def minibatch(self, rng: np.random.Generator, size: int) -> Minibatch:
         """Draw frames j, each independently and all equally likely."""

@@ -1,0 +1,134 @@
+"""The differentiable neural dictionary of Pritzel et al. 2017: one memory per action.
+
+A value is read as the mean of the nearest entries' values, weighted by the inverse-distance kernel
+1 / (d^2 + delta). It can be differentiated by the query, by the entries' keys and by their values.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vast.agents.neighbours import Keys, Memory, Rows
+
+
+def estimate(queries: Tensor, keys: Tensor, values: Tensor, delta: float) -> Tensor:
+    """Return [B] values read by [B, w] queries from their [B, k, w] neighbours' [B, k] values."""
+    assert keys.shape[:2] == values.shape
+    assert queries.shape == (keys.shape[0], keys.shape[2])
+    kernel = 1 / ((queries[:, None] - keys).square().sum(2) + delta)
+    return (kernel * values).sum(1) / kernel.sum(1)
+
+
+class Look(NamedTuple):
+    """What one query finds in all dictionaries."""
+
+    values: NDArray[np.float64]
+    """[A], 0 for an action whose dictionary is empty"""
+    rows: list[Rows]
+    """for each action, its neighbours, the nearest first"""
+    distances: list[NDArray[np.float64]]
+    """for each action, how far they are"""
+
+
+class Lookup(NamedTuple):
+    """Neighbours of some queries in one dictionary, as leaves that gradients come back to."""
+
+    action: int
+    rows: Rows
+    """[b, k]"""
+    keys: Tensor
+    """[b, k, w]"""
+    values: Tensor
+    """[b, k]"""
+
+
+class Dictionary:
+    """Keys and values for each action."""
+
+    def __init__(
+        self, n_actions: int, capacity: int, width: int, neighbours: int, delta: float
+    ) -> None:
+        self.neighbours, self.delta = neighbours, delta
+        self.memories = [Memory(capacity, width) for _ in range(n_actions)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.memories))
+
+    def look(self, key: Keys) -> Look:
+        """Read the value of each action at a key; leave no trace."""
+        look = Look(np.zeros(len(self.memories)), [], [])
+        for a, memory in enumerate(self.memories):
+            rows, squared = (found[0] for found in memory.nearest(key[None], self.neighbours))
+            if len(rows):
+                kernel = 1 / (squared + self.delta)
+                look.values[a] = (kernel * memory.values(rows)).sum() / kernel.sum()
+            look.rows.append(rows)
+            look.distances.append(np.sqrt(squared))
+        return look
+
+    def touch(self, look: Look) -> None:
+        """Note that what was found is used."""
+        for memory, rows in zip(self.memories, look.rows, strict=True):
+            memory.touch(rows[::-1])
+
+    def write(self, action: int, key: Keys, value: float, rate: float) -> None:
+        """Store a value; if the key is there already, move its value to this by a share `rate`."""
+        memory = self.memories[action]
+        row = memory.find(key)
+        if row is None:
+            memory.add(key, value)
+        else:
+            old = memory.values([row])
+            memory.set_values([row], old + rate * (value - old))
+            memory.touch([row])
+
+    # --- learning ---------------------------------------------------------------------------------
+
+    def estimates(self, queries: Tensor, actions: NDArray[np.int64]) -> tuple[Tensor, list[Lookup]]:
+        """Return Q(query, action) for each of [B, w] queries, and where gradients will come to."""
+        found = queries.detach().cpu().numpy()
+        q = queries.new_zeros(len(actions))
+        lookups = []
+        for a in np.unique(actions).tolist():
+            memory, which = self.memories[a], np.flatnonzero(actions == a)
+            rows = memory.nearest(found[which], self.neighbours).rows
+            lookup = Lookup(
+                a,
+                rows,
+                torch.from_numpy(memory.keys(rows)).to(queries).requires_grad_(),
+                torch.from_numpy(memory.values(rows)).to(queries).requires_grad_(),
+            )
+            lookups.append(lookup)
+            read = estimate(queries[which], lookup.keys, lookup.values, self.delta)
+            q = q.index_put((torch.from_numpy(which),), read)
+        return q, lookups
+
+    def descend(self, lookups: Sequence[Lookup], rate: float) -> None:
+        """Move the neighbours' keys and values against their gradients, and note their use."""
+        for action, rows, keys, values in lookups:
+            assert keys.grad is not None
+            assert values.grad is not None
+            memory = self.memories[action]
+            moved, place = np.unique(rows, return_inverse=True)
+            by_key = np.zeros((len(moved), keys.shape[2]))
+            by_value = np.zeros(len(moved))
+            np.add.at(by_key, place.ravel(), keys.grad.flatten(0, 1).numpy())
+            np.add.at(by_value, place.ravel(), values.grad.flatten().numpy())
+            memory.move(moved, (memory.keys(moved) - rate * by_key).astype(np.float32))
+            memory.set_values(moved, memory.values(moved) - rate * by_value)
+            memory.touch(rows[:, ::-1].ravel())
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        """Return all memories."""
+        return [memory.state_dict() for memory in self.memories]
+
+    def load_state_dict(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Become the saved memories."""
+        for memory, saved in zip(self.memories, state, strict=True):
+            memory.load_state_dict(saved)

@@ -1,0 +1,181 @@
+"""The NEC agent: values by likeness to what was met before, likeness learned."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import DTypeLike, NDArray
+
+from vast.agents import chance
+from vast.agents.mind import Mind, Values
+from vast.agents.nec.config import NECConfig
+from vast.agents.nec.dictionary import Dictionary
+from vast.agents.nec.returns import Returns, Step
+from vast.agents.neighbours import Keys
+from vast.agents.network import Learner, Network
+from vast.replay import Replay
+from vast.training.protocol import State
+
+
+class NEC(Mind):
+    """Neural episodic control (Pritzel et al. 2017, algorithm 1).
+
+    Each step is stored with its N-step return, in the dictionary of its action under the embedding
+    of what was seen, and as a sample in the replay. Training moves the network, and keys and values
+    of the neighbours found, so that lookups give the returns. An episode that is cut off bootstraps
+    from its last frame.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        n_actions: int,
+        config: NECConfig,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        super().__init__(shape, dtype, n_actions, config.history, config.exploration, seed)
+        self.config = config
+        network = Network(
+            self.shape,
+            config.history,
+            config.embedding,
+            config.network,
+            config.resize,
+            chance.torch_generator(chance.child(seed, 1)),
+        )
+        self._learner = Learner(network, config.learning_rate, config.betas, config.epsilon)
+        self.dictionary = Dictionary(
+            n_actions, config.capacity, config.embedding, config.neighbours, config.kernel_offset
+        )
+        self.replay = Replay(
+            config.replay,
+            self.shape,
+            n_actions,
+            dtype=dtype,
+            history=config.history,
+            compressed=config.compressed,
+        )
+        self._returns = Returns(config.n_steps, config.discount, config.embedding)
+        self._target = np.full(config.replay, np.nan)
+        """the return of the step at each frame stored, by slot; nan if not known or none"""
+        self._action = np.zeros(config.replay, np.uint8)
+        self._number = -1
+        self._key: Keys = np.zeros(config.embedding, np.float32)
+        self._values: Values | None = None
+        """what the present key was found to be worth, if it was looked up already"""
+
+    @property
+    def frame_store(self) -> Replay:
+        """Where its frames are."""
+        return self.replay
+
+    def embed(self, seen: NDArray[Any]) -> Keys:
+        """Return the key of what is seen, [k + 1, *shape]."""
+        key: Keys = self._learner.network.outputs(seen[None])[0]
+        return key
+
+    def values(self, seen: NDArray[Any]) -> Values:
+        """Return what the dictionaries say of each action."""
+        return self.dictionary.look(self.embed(seen)).values
+
+    def metrics(self) -> dict[str, float]:
+        """Return the size of the dictionaries, and what was measured since the last call."""
+        return {**super().metrics(), "memory/entries": len(self.dictionary)}
+
+    # --- living -----------------------------------------------------------------------------------
+
+    def _begun(self) -> None:
+        self._arrive(self.replay.begin(self._seen.frames[-1]))
+
+    def _stepped(self, action: int, reward: float) -> None:
+        self._returns.add(Step(self._number, self._key, action, reward))
+        self._arrive(self.replay.append(action, reward, self._seen.frames[-1]))
+        if self._returns.is_due:
+            self._write(*self._returns.take_oldest(self._values_to_act_on().max()))
+
+    def _terminated(self, action: int, reward: float) -> None:
+        self._returns.add(Step(self._number, self._key, action, reward))
+        self.replay.end_terminal(action, reward)
+        for done in self._returns.take_all(0.0):
+            self._write(*done)
+
+    def _cut_off(self) -> None:
+        self.replay.end_truncated()
+        for done in self._returns.take_all(self._values_to_act_on().max()):
+            self._write(*done)
+
+    def _arrive(self, number: int) -> None:
+        self._number, self._key, self._values = number, self.embed(self._seen.frames), None
+        self._target[number % self.config.replay] = np.nan
+
+    def _values_to_act_on(self) -> Values:
+        """Look the present key up, once, for the decision and for the returns that reach here."""
+        if self._values is None:
+            look = self.dictionary.look(self._key)
+            self.dictionary.touch(look)
+            for distances in look.distances:
+                self._means.note("memory/distance", distances.sum(), len(distances))
+            self._values = look.values
+        return self._values
+
+    def _write(self, step: Step, following: float) -> None:
+        self.dictionary.write(step.action, step.key, following, self.config.tabular_rate)
+        slot = step.number % self.config.replay
+        self._target[slot], self._action[slot] = following, step.action
+
+    # --- learning ---------------------------------------------------------------------------------
+
+    def _learn(self) -> None:
+        if self.steps == self.config.standardise_after:
+            numbers = np.arange(self.replay.oldest, self.replay.end)
+            self._learner.network.standardise(self.replay.frames(numbers))
+        if self._due(self.config.train_interval):
+            self._train()
+
+    def _train(self) -> None:
+        """Do one step of gradient descent on the squared errors of a minibatch's lookups."""
+        known = np.flatnonzero(~np.isnan(self._target))
+        numbers = self.replay.oldest + (known - self.replay.oldest) % self.config.replay
+        numbers = numbers[numbers >= self.replay.encodable_from]
+        if not len(numbers):
+            return
+        batch = numbers[self._rng.integers(len(numbers), size=self.config.batch)]
+        slots = batch % self.config.replay
+        queries = self._learner.network(self.replay.histories(batch))
+        q, lookups = self.dictionary.estimates(queries, self._action[slots].astype(np.int64))
+        targets = torch.from_numpy(self._target[slots]).to(q)
+        loss = (q - targets).square().mean()
+        self._learner.descend(loss)
+        self.dictionary.descend(lookups, self.config.memory_rate * self.config.batch)
+        self._means.note("train/loss", loss.item())
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def _own_state(self) -> State:
+        return {
+            "network": self._learner.state_dict(),
+            "dictionary": self.dictionary.state_dict(),
+            "replay": self.replay.state_dict(frames=False),
+            "returns": self._returns.state_dict(),
+            "target": self._target.copy(),
+            "action": self._action.copy(),
+            "number": self._number,
+            "key": self._key.copy(),
+            "values": None if self._values is None else self._values.copy(),
+        }
+
+    def _load_own_state(
+        self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
+    ) -> None:
+        self.replay.load_state_dict(state["replay"], frames)
+        self._learner.load_state_dict(state["network"])
+        self.dictionary.load_state_dict(state["dictionary"])
+        self._returns.load_state_dict(state["returns"])
+        self._target = np.array(state["target"], np.float64)
+        self._action = np.array(state["action"], np.uint8)
+        self._number = int(state["number"])
+        self._key = np.array(state["key"], np.float32)
+        values = state["values"]
+        self._values = None if values is None else np.array(values, np.float64)

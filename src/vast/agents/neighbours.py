@@ -1,0 +1,205 @@
+"""A growing, changing memory of keys and values, and the exact nearest neighbours in it.
+
+The distances of a query to all keys are estimated by one matrix product per block of keys, in
+single precision. Those that may be among the nearest, given how wrong a product can be, are then
+computed from the differences in double precision. So the answer is that of comparing with every
+key one by one.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Keys = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+BLOCK = 8192
+"""keys compared at once: their products stay in the processor's cache"""
+
+
+class Neighbours(NamedTuple):
+    """The nearest entries of each query, the nearest first; of equally near ones, lower rows."""
+
+    rows: Rows
+    """[Q, k], where they are"""
+    squared: NDArray[np.float64]
+    """[Q, k], their squared Euclidean distances"""
+
+
+class Memory:
+    """Entries of a key and a value; when it is full, the least recently used one gives way.
+
+    Used are entries that are written or touched; looking for them is not using them.
+    """
+
+    def __init__(self, capacity: int, width: int) -> None:
+        self.capacity, self.width = capacity, width
+        self._count = 0
+        self._clock = 0
+        # The system gives memory to zeros only when they are first written over.
+        self._keys: Keys = np.zeros((capacity, width), np.float32)
+        self._norms = np.zeros(capacity, np.float32)
+        self._values = np.zeros(capacity)
+        self._used = np.zeros(capacity, np.int64)
+        self._largest = 0.0
+        self._row_of: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def keys(self, rows: ArrayLike) -> Keys:
+        """Return copies of the keys in these rows."""
+        return self._keys[np.asarray(rows, np.int64)]
+
+    def values(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """Return copies of the values in these rows."""
+        return self._values[np.asarray(rows, np.int64)]
+
+    def find(self, key: Keys) -> int | None:
+        """Return the row of exactly this key, None if there is none."""
+        return self._row_of.get(_name(key))
+
+    def nearest(self, queries: Keys, k: int) -> Neighbours:
+        """Return the k entries nearest to each of [Q, width] queries, all if there are fewer."""
+        queries = np.ascontiguousarray(queries, np.float32)
+        if queries.ndim != 2 or queries.shape[1] != self.width:
+            raise ValueError(f"queries of shape {queries.shape}: allowed is [Q, {self.width}]")
+        k = min(k, self._count)
+        rows = np.empty((len(queries), k), np.int64)
+        squared = np.empty((len(queries), k))
+        if k == 0:
+            return Neighbours(rows, squared)
+        for i, candidates in enumerate(self._candidates(queries, k)):
+            difference = self._keys[candidates].astype(np.float64) - queries[i]
+            exact = np.einsum("cw,cw->c", difference, difference)
+            order = np.lexsort((candidates, exact))[:k]
+            rows[i], squared[i] = candidates[order], exact[order]
+        return Neighbours(rows, squared)
+
+    def _candidates(self, queries: Keys, k: int) -> list[Rows]:
+        """Return, for each query, the rows that may be among its k nearest.
+
+        Scores are |key|^2 - 2 key . query. Each is wrong by less than `slack`, so that an entry
+        whose score is above the k-th smallest by more than twice of it is farther than k others.
+        """
+        size = np.sqrt(np.einsum("qw,qw->q", queries, queries, dtype=np.float64))
+        epsilon = np.finfo(np.float32).eps
+        longest = np.sqrt(self._largest)
+        slack = (self.width + 4) * epsilon * (self._largest + 2 * longest * size)
+        bound = np.full(len(queries), np.inf, np.float32)
+        kept: list[list[tuple[Rows, Keys]]] = [[] for _ in queries]
+        doubled = (-2 * queries).T
+        for start in range(0, self._count, BLOCK):
+            stop = min(start + BLOCK, self._count)
+            scores = self._keys[start:stop] @ doubled
+            scores += self._norms[start:stop, None]
+            columns = np.ascontiguousarray(scores.T)
+            promising = np.flatnonzero(columns.min(axis=1) <= bound)
+            for i in promising.tolist():
+                column = columns[i]
+                near = np.flatnonzero(column <= bound[i])
+                kept[i].append((start + near, column[near]))
+                bound[i] = self._tightened(kept[i], k, slack[i], bound[i])
+        return [np.concatenate([rows for rows, _ in pieces]) for pieces in kept]
+
+    @staticmethod
+    def _tightened(
+        pieces: list[tuple[Rows, Keys]], k: int, slack: float, bound: np.float32
+    ) -> np.float32:
+        """Drop what cannot be among the k nearest any more, and return the new bound."""
+        rows = np.concatenate([rows for rows, _ in pieces])
+        scores = np.concatenate([scores for _, scores in pieces])
+        if len(scores) > k:
+            kth = np.partition(scores, k - 1)[k - 1]
+            bound = np.nextafter(np.float32(kth + 2 * slack), np.float32(np.inf))
+            near = scores <= bound
+            rows, scores = rows[near], scores[near]
+        pieces[:] = [(rows, scores)]
+        return bound
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def add(self, key: Keys, value: float) -> int:
+        """Write a new entry, which the next search finds, and return its row."""
+        row = self._count
+        if row == self.capacity:
+            row = int(self._used.argmin())
+            self._forget(row)
+        else:
+            self._count += 1
+        self._put(row, key)
+        self._values[row] = value
+        self.touch([row])
+        return row
+
+    def set_values(self, rows: ArrayLike, values: ArrayLike) -> None:
+        """Give entries new values."""
+        self._values[np.asarray(rows, np.int64)] = values
+
+    def move(self, rows: ArrayLike, keys: Keys) -> None:
+        """Give entries new keys."""
+        moved = np.asarray(rows, np.int64).tolist()
+        for row in moved:
+            self._forget(row)
+        for row, key in zip(moved, keys, strict=True):
+            self._put(row, key)
+
+    def touch(self, rows: ArrayLike) -> None:
+        """Note that entries were used, the last of them most recently."""
+        rows = np.asarray(rows, np.int64)
+        self._used[rows] = self._clock + np.arange(len(rows))
+        self._clock += len(rows)
+
+    def _put(self, row: int, key: Keys) -> None:
+        self._keys[row] = key
+        norm = float(np.dot(key.astype(np.float64), key))
+        self._norms[row] = norm
+        self._largest = max(self._largest, norm)
+        self._row_of[_name(key)] = row
+
+    def _forget(self, row: int) -> None:
+        key = _name(self._keys[row])
+        if self._row_of.get(key) == row:
+            del self._row_of[key]
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all entries and the order in which they were used."""
+        n = self._count
+        return {
+            "keys": self._keys[:n].copy(),
+            "values": self._values[:n].copy(),
+            "used": self._used[:n].copy(),
+            "clock": self._clock,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Become the saved memory; ValueError, and nothing changed, if it does not fit."""
+        keys, values, used = (np.asarray(state[name]) for name in ("keys", "values", "used"))
+        n = len(keys)
+        if keys.shape != (n, self.width) or n > self.capacity or keys.dtype != np.float32:
+            raise ValueError(
+                f"saved memory: keys are {keys.dtype}{list(keys.shape)}, allowed are "
+                f"up to {self.capacity} of {self.width} numbers of type float32"
+            )
+        if values.shape != (n,) or used.shape != (n,) or used.dtype != np.int64:
+            raise ValueError("saved memory: values or used do not fit keys")
+        new = Memory(self.capacity, self.width)
+        new._count, new._clock = n, int(state["clock"])
+        new._keys[:n], new._values[:n], new._used[:n] = keys, values, used
+        new._norms[:n] = np.einsum("nw,nw->n", keys, keys, dtype=np.float64)
+        new._largest = float(new._norms.max())
+        new._row_of = {_name(key): row for row, key in enumerate(keys)}
+        self.__dict__.update(new.__dict__)
+
+
+def _name(key: Keys) -> bytes:
+    """Return what tells keys apart, in less space than they take."""
+    # Adding 0 makes the negative zero a positive one: equal keys have equal bytes.
+    return blake2b((key + np.float32(0)).tobytes(), digest_size=16).digest()
