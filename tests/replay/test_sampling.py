@@ -56,6 +56,29 @@ def test_histories_are_those_of_the_episode(events: list[Event], capacity: int, 
             life.replay.histories([i])
 
 
+@given(events=lives, capacity=capacities, k=histories)
+def test_steps_are_what_a_list_of_episodes_gives(
+    events: list[Event], capacity: int, k: int
+) -> None:
+    life = lived(Life(make(capacity, k)), events)
+    taken = [i for i in life.readable(k) if life.seen[i].action is not None]
+    steps = life.replay.steps(taken)
+    assert steps.frames.shape == (len(taken), k + 2, 2)
+    for row, i in enumerate(taken):
+        one = life.seen[i]
+        assert steps.actions[row] == one.action
+        assert steps.rewards[row] == one.reward
+        assert steps.terminals[row] == (one.end == "terminal")
+        np.testing.assert_array_equal(steps.frames[row, :-1], life.window(i, k))
+        if one.end == "terminal":
+            assert not steps.frames[row, -1].any()
+        else:
+            np.testing.assert_array_equal(steps.frames[row, 1:], life.window(i + 1, k))
+    for i in set(life.readable(k)) - set(taken):
+        with pytest.raises(ValueError, match=f"frame {i}: nothing was done there"):
+            life.replay.steps([i])
+
+
 @given(
     events=lives,
     capacity=capacities,

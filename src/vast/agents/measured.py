@@ -13,7 +13,7 @@ class Means:
     def note(self, name: str, total: float, count: int = 1) -> None:
         """Add a number, or the sum of several."""
         before, times = self._sums.get(name, (0.0, 0))
-        self._sums[name] = (before + float(total), times + count)
+        self._sums[name] = (before + float(total), times + int(count))
 
     def take(self) -> dict[str, float]:
         """Return the means, and begin anew; what was not measured is not there."""

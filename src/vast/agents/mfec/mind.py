@@ -41,9 +41,13 @@ class MFEC(Mind):
         self._episode: list[tuple[Keys, int, float]] = []
         """key, action and reward of each step since the episode began"""
 
+    def embed(self, seen: NDArray[Any]) -> Keys:
+        """Return the key of what is seen, [k + 1, *shape]."""
+        return self._project(seen)
+
     def values(self, seen: NDArray[Any]) -> Values:
         """Return the return stored or estimated for each action."""
-        return self._look(self._project(seen))[0]
+        return self._look(self.embed(seen))[0]
 
     def metrics(self) -> dict[str, float]:
         """Return the size of the memories, and what was measured since the last call."""
@@ -71,11 +75,11 @@ class MFEC(Mind):
         return values
 
     def _begun(self) -> None:
-        self._key = self._project(self._seen.frames)
+        self._key = self.embed(self._seen.frames)
 
     def _stepped(self, action: int, reward: float) -> None:
         self._episode.append((self._key, action, reward))
-        self._key = self._project(self._seen.frames)
+        self._key = self.embed(self._seen.frames)
 
     def _terminated(self, action: int, reward: float) -> None:
         self._episode.append((self._key, action, reward))

@@ -1,0 +1,223 @@
+"""What holds for every agent: exact resumption, policies without a trace, the order of calls."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.agents.worlds import GridMaze, episode, live
+from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
+from vast.agents.lsh import LSH, LSHConfig
+from vast.agents.mfec import MFEC, MFECConfig
+from vast.agents.nec import NEC, NECConfig
+from vast.errors import UserError
+from vast.model.config import NetworkConfig
+from vast.training.exploration import ExplorationConfig, epsilon_greedy
+from vast.training.protocol import Agent
+
+SCHEDULE = ExplorationConfig(burn_in=50, anneal_steps=100)
+SMALL = NetworkConfig(kind="mlp", mlp_hidden=(8,))
+HISTORY = 1
+
+MINDS: dict[str, tuple[Callable[..., Agent], Any]] = {
+    "lsh": (LSH, LSHConfig(history=HISTORY, backups_per_step=5, exploration=SCHEDULE)),
+    "mfec": (
+        MFEC,
+        MFECConfig(history=HISTORY, capacity=20, neighbours=3, exploration=SCHEDULE),
+    ),
+    "nec": (
+        NEC,
+        NECConfig(
+            history=HISTORY,
+            capacity=20,
+            neighbours=5,
+            replay=60,
+            n_steps=5,
+            embedding=4,
+            network=SMALL,
+            batch=8,
+            standardise_after=30,
+            exploration=SCHEDULE,
+        ),
+    ),
+    "ddqn": (
+        PrioritizedDDQN,
+        PrioritizedDDQNConfig(
+            history=HISTORY,
+            replay=60,
+            network=SMALL,
+            batch=8,
+            target_interval=40,
+            compressed=True,
+            standardise_after=30,
+            exploration=SCHEDULE,
+        ),
+    ),
+}
+
+minds = pytest.mark.parametrize("kind", list(MINDS))
+
+
+def make(kind: str, image: bool = False, seed: int = 0) -> Agent:
+    shape, dtype = ((5, 5, 1), "uint8") if image else ((2,), "float32")
+    mind, config = MINDS[kind]
+    return mind(shape, dtype, 4, config, np.random.SeedSequence(seed))
+
+
+def everything(agent: Agent) -> dict[str, Any]:
+    """Return all that an agent is, frames included, shared with nothing."""
+    store = agent.frame_store
+    frames = {} if store is None else store.frames_since(store.oldest)
+    return {**copy.deepcopy(agent.state_dict()), "frames": frames}
+
+
+def assert_same(one: Any, two: Any, name: str = "") -> None:
+    """Assert that two states are equal to the last bit."""
+    assert type(one) is type(two), name
+    if isinstance(one, dict):
+        assert one.keys() == two.keys(), name
+        for key in one:
+            assert_same(one[key], two[key], f"{name}/{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(two), name
+        for i, (left, right) in enumerate(zip(one, two, strict=True)):
+            assert_same(left, right, f"{name}/{i}")
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == two.dtype, name
+        np.testing.assert_array_equal(one, two, err_msg=name)
+    else:
+        assert one == two, name
+
+
+def plain(state: Any) -> bool:
+    """Tell whether a state is made of what a checkpoint can write."""
+    if isinstance(state, dict):
+        return all(isinstance(key, str) and plain(value) for key, value in state.items())
+    if isinstance(state, list):
+        return all(map(plain, state))
+    return state is None or type(state) in (int, float, str, np.ndarray)
+
+
+@minds
+@pytest.mark.parametrize("image", [False, True])
+def test_stopping_and_going_on_equals_never_having_stopped(kind: str, image: bool) -> None:
+    env = GridMaze(image, limit=23)
+    agent = make(kind, image)
+    live(agent, env, 100)
+    agent.metrics()
+    store = agent.frame_store
+    pieces = [] if store is None else [store.frames_since(store.oldest)]
+    for stop in (107, 161, 240):  # within an episode, and within what training does now and then
+        live(agent, env, stop - agent.steps, begin=False)
+        state = agent.state_dict()
+        assert plain(state)
+        if store is not None:
+            pieces.append(store.frames_since(pieces[-1]["frames_first"]))
+        other = make(kind, image, seed=1)
+        other.load_state_dict(copy.deepcopy(state), pieces)
+        assert_same(everything(other), everything(agent))
+        ahead, theirs = copy.deepcopy(env), copy.deepcopy(env)
+        twin = make(kind, image, seed=2)
+        twin.load_state_dict(state, pieces)
+        live(other, ahead, 80, begin=False)
+        live(twin, theirs, 80, begin=False)
+        assert_same(everything(other), everything(twin))
+        assert other.metrics() == twin.metrics()
+    # and the agent that was never loaded ends where the last that was loaded did
+    live(agent, env, 80, begin=False)
+    agent.metrics()
+    assert_same(everything(agent), everything(other))
+
+
+@minds
+def test_a_policy_leaves_no_trace(kind: str) -> None:
+    agent = make(kind)
+    live(agent, GridMaze(limit=23), 200)
+    before = everything(agent)
+    for epsilon in (0.0, 0.5):
+        episode(agent, GridMaze(), epsilon)
+    assert_same(everything(agent), before)
+
+
+@minds
+def test_a_policy_takes_the_action_of_highest_value(kind: str) -> None:
+    agent: Any = make(kind)
+    live(agent, GridMaze(limit=23), 200)
+    policy = agent.policy(0.0, np.random.default_rng(0))
+    seen = np.array([[0, 0], [3, 1]], np.float32)
+    policy.begin(seen[1])
+    q = agent.values(seen)
+    assert q[policy.act()] == q.max()
+
+
+@minds
+def test_the_same_seed_lives_the_same_life(kind: str) -> None:
+    lives = [make(kind, seed=seed) for seed in (3, 3, 4)]
+    for agent in lives:
+        live(agent, GridMaze(limit=23), 150)
+    one, same, other = map(everything, lives)
+    assert_same(one, same)
+    assert not np.array_equal(one["rng"]["state"]["state"], other["rng"]["state"]["state"])
+
+
+@minds
+def test_calls_out_of_order_and_wrong_values_are_refused(kind: str) -> None:
+    agent = make(kind)
+    seen = np.zeros(2, np.float32)
+    with pytest.raises(ValueError, match="no episode is going on"):
+        agent.decide()
+    with pytest.raises(ValueError, match="no episode is going on"):
+        agent.observe(0, 0.0, seen, False, False)
+    agent.begin(seen)
+    with pytest.raises(ValueError, match="an episode is going on"):
+        agent.begin(seen)
+    with pytest.raises(ValueError, match="action 4: allowed is 0 to 3"):
+        agent.observe(4, 0.0, seen, False, False)
+    with pytest.raises(ValueError, match="reward nan"):
+        agent.observe(0, float("nan"), seen, False, False)
+    with pytest.raises(ValueError, match=r"observation of shape \(3,\)"):
+        agent.observe(0, 0.0, np.zeros(3, np.float32), False, False)
+    assert agent.steps == 0
+    agent.observe(0, 0.0, seen, False, True)
+    agent.cut()  # nothing is going on: nothing to cut
+    agent.begin(seen)
+    agent.cut()
+    agent.begin(seen)
+
+
+@minds
+def test_another_agents_state_is_refused(kind: str) -> None:
+    state = make("mfec" if kind != "mfec" else "lsh").state_dict()
+    with pytest.raises(ValueError, match="saved agent: agent is"):
+        make(kind).load_state_dict(state, [])
+
+
+@minds
+def test_training_begins_after_burn_in_and_keeps_its_interval(kind: str) -> None:
+    agent, env = make(kind), GridMaze(limit=23)
+    live(agent, env, 49)
+    assert agent.metrics()["agent/epsilon"] == 1.0
+    for _ in range(12):
+        live(agent, env, 1, begin=False)
+        trained = "train/loss" in agent.metrics()
+        assert trained == (kind in ("nec", "ddqn") and agent.steps >= 50 and agent.steps % 4 == 0)
+
+
+def test_epsilon_is_one_then_falls_on_a_line() -> None:
+    schedule = ExplorationConfig(burn_in=10, first=0.9, final=0.1, anneal_steps=8)
+    epsilons = [schedule.epsilon_at(step) for step in (0, 9, 10, 14, 18, 1000)]
+    assert epsilons == pytest.approx([1, 1, 0.9, 0.5, 0.1, 0.1])
+    with pytest.raises(UserError, match=r"final 1.5: allowed is 0 to 1"):
+        ExplorationConfig(final=1.5)
+
+
+def test_ties_are_broken_by_chance_and_explored_actions_are_uniform() -> None:
+    rng = np.random.default_rng(0)
+    q = np.array([1.0, 0.0, 1.0])
+    greedy = np.bincount([epsilon_greedy(q, 0.0, rng) for _ in range(2000)], minlength=3)
+    assert greedy[1] == 0
+    assert abs(greedy[0] - 1000) < 4.5 * np.sqrt(500)
+    mixed = np.bincount([epsilon_greedy(q, 0.3, rng) for _ in range(9000)], minlength=3)
+    assert abs(mixed[1] - 900) < 4.5 * np.sqrt(900)
