@@ -110,6 +110,7 @@ def test_a_memory_of_many_blocks_is_searched_as_by_brute_force(
     k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(neighbours, "BLOCK", 64)
+    monkeypatch.setattr(neighbours, "CHUNK", 10)
     rng = np.random.default_rng(0)
     memory = Memory(1000, 16)
     keys = rng.standard_normal((1000, 16)).astype(np.float32) + 30

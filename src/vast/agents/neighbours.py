@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 Keys = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
-BLOCK = 8192
-"""keys compared at once: their products stay in the processor's cache"""
+BLOCK = 16_384
+"""keys among which the promising ones are picked at once"""
+CHUNK = 1024
+"""keys in one matrix product: they and their products stay in the processor's cache"""
 
 
 class Neighbours(NamedTuple):
@@ -93,19 +95,24 @@ class Memory:
         slack = (self.width + 4) * epsilon * (self._largest + 2 * longest * size)
         bound = np.full(len(queries), np.inf, np.float32)
         kept: list[list[tuple[Rows, Keys]]] = [[] for _ in queries]
-        doubled = (-2 * queries).T
+        doubled = np.ascontiguousarray((-2 * queries).T)
         for start in range(0, self._count, BLOCK):
-            stop = min(start + BLOCK, self._count)
-            scores = self._keys[start:stop] @ doubled
-            scores += self._norms[start:stop, None]
-            columns = np.ascontiguousarray(scores.T)
-            promising = np.flatnonzero(columns.min(axis=1) <= bound)
-            for i in promising.tolist():
-                column = columns[i]
-                near = np.flatnonzero(column <= bound[i])
-                kept[i].append((start + near, column[near]))
+            scores = self._scores(doubled, start, min(start + BLOCK, self._count))
+            for i in np.flatnonzero(scores.min(axis=1) <= bound).tolist():
+                near = np.flatnonzero(scores[i] <= bound[i])
+                kept[i].append((start + near, scores[i, near]))
                 bound[i] = self._tightened(kept[i], k, slack[i], bound[i])
         return [np.concatenate([rows for rows, _ in pieces]) for pieces in kept]
+
+    def _scores(self, doubled: Keys, start: int, stop: int) -> Keys:
+        """Return |key|^2 - 2 key . query for each query and each key of a block, [Q, B]."""
+        scores = np.empty((doubled.shape[1], stop - start), np.float32)
+        for low in range(start, stop, CHUNK):
+            high = min(low + CHUNK, stop)
+            products = self._keys[low:high] @ doubled
+            products += self._norms[low:high, None]
+            scores[:, low - start : high - start] = products.T
+        return scores
 
     @staticmethod
     def _tightened(
