@@ -158,6 +158,41 @@ def test_the_target_network_is_copied_when_it_is_time() -> None:
     assert (mind._target.outputs(seen[None]) != mind._network.outputs(seen[None])).any()
 
 
+def test_a_training_step_weighs_its_errors_and_makes_them_priorities() -> None:
+    mind, twin = agent(replay=100, batch=16), agent(replay=100, batch=16)
+    env = GridMaze(limit=20)
+    live(mind, env, 119)
+    assert mind.frame_store is not None
+    twin.load_state_dict(mind.state_dict(), [mind.frame_store.frames_since(mind.replay.oldest)])
+    mind.metrics()
+    seen, reward, terminated, truncated, _ = env.step(np.int64(0))
+    mind.observe(0, reward, seen, terminated, truncated)
+
+    twin._seen.see(seen)
+    twin._stepped(0, reward)
+    twin.ranks.revise(twin.replay.encodable_from)
+    drawn = twin.ranks.draw(twin._rng, 16, twin.config.beta_at(120))
+    sizes = twin.td_errors(twin.replay.steps(drawn.numbers)).abs().detach().numpy()
+    ranks = mind.ranks.state_dict()
+    np.testing.assert_array_equal(ranks["changed"], drawn.numbers)
+    np.testing.assert_allclose(ranks["changed_to"], sizes, rtol=1e-6)
+    losses = np.where(sizes <= 1, sizes**2 / 2, sizes - 1 / 2)
+    measured = mind.metrics()
+    assert measured["train/loss"] == pytest.approx((drawn.weights * losses).mean(), rel=1e-5)
+    assert measured["train/td_error"] == pytest.approx(sizes.mean(), rel=1e-5)
+    assert drawn.weights.min() < 0.9
+
+
+def test_both_networks_are_shown_the_same_once_inputs_are_standardised() -> None:
+    mind = agent(standardise_after=10)
+    live(mind, GridMaze(), 9)
+    seen = np.array([[[1, 2]]], np.float32)
+    before = mind._network.outputs(seen)
+    live(mind, GridMaze(), 1, begin=False)
+    assert (mind._network.outputs(seen) != before).any()
+    np.testing.assert_array_equal(mind._target.outputs(seen), mind._network.outputs(seen))
+
+
 @pytest.mark.parametrize("history", [0, 2])
 def test_every_step_that_can_be_read_is_ranked_and_no_other(history: int) -> None:
     mind = agent(replay=15, history=history, train_interval=1, batch=4)

@@ -15,6 +15,7 @@ from vast.agents.nec.dictionary import Dictionary, estimate
 from vast.agents.nec.returns import Returns, Step
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
+from vast.replay.episodes import Fate
 from vast.training.exploration import ExplorationConfig
 
 DELTA = 1e-3
@@ -181,6 +182,22 @@ def test_a_cut_episode_bootstraps_from_its_last_frame_and_an_ended_one_does_not(
         rows = [memory.find(mind.embed(place[None])) for place in places[:2]]
         stored = memory.values(np.array(rows, np.int64))
         np.testing.assert_allclose(stored, [1 + 0.25 * worth, 0.5 * worth], rtol=1e-6)
+
+
+def test_only_steps_whose_return_is_known_are_trained_on() -> None:
+    mind, env = agent(n_steps=4, replay=30), GridMaze(limit=9)
+    for chunk in range(150):
+        live(mind, env, 1, begin=chunk == 0)
+        state = mind.state_dict()
+        known = ~np.isnan(state["target"])
+        waiting = [*state["returns"]["numbers"].tolist(), state["number"]]
+        ends = [
+            number
+            for number in range(mind.replay.oldest, mind.replay.end)
+            if state["replay"]["fate"][number - mind.replay.oldest] == Fate.TRUNCATED
+        ]
+        unknown = {number % 30 for number in [*waiting, *ends]}
+        assert set(np.flatnonzero(known).tolist()) == set(range(min(30, mind.replay.end))) - unknown
 
 
 def test_decisions_use_entries_and_test_policies_do_not() -> None:
