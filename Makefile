@@ -26,6 +26,7 @@ check: $(READY)  ## fast feedback while working
 bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks.planning
 	$(BIN)/python -m benchmarks.envs
+	$(BIN)/python -m benchmarks.neighbours
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

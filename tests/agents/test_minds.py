@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,25 @@ def test_training_begins_after_burn_in_and_keeps_its_interval(kind: str) -> None
         live(agent, env, 1, begin=False)
         trained = "train/loss" in agent.metrics()
         assert trained == (kind in ("nec", "ddqn") and agent.steps >= 50 and agent.steps % 4 == 0)
+
+
+@pytest.mark.parametrize("kind", ["nec", "ddqn"])
+def test_training_reaches_every_layer_of_the_convolutional_network(kind: str) -> None:
+    network = NetworkConfig(conv_channels=(4, 4, 4), dense=16)
+    mind, config = MINDS[kind]
+    config = replace(config, network=network, resize=(12, 10), history=0, standardise_after=None)
+    agent = mind((24, 20, 3), "uint8", 4, config, np.random.SeedSequence(0))
+    rng = np.random.default_rng(0)
+    frames = rng.integers(0, 256, (120, 24, 20, 3)).astype(np.uint8)
+    agent.begin(frames[0])
+    before = agent.state_dict()["network"]
+    for frame in frames[1:]:
+        agent.observe(int(rng.integers(4)), float(rng.random()), frame, False, False)
+    after = agent.state_dict()["network"]
+    weights = [name for name in before if name.startswith("model/encoder")]
+    assert len(weights) == 2 * 5
+    for name in weights:
+        assert (before[name] != after[name]).any(), name
 
 
 def test_epsilon_is_one_then_falls_on_a_line() -> None:
