@@ -197,6 +197,19 @@ def test_another_agents_state_is_refused(kind: str) -> None:
 
 
 @minds
+def test_a_state_that_lacks_something_is_refused(kind: str) -> None:
+    agent = make(kind)
+    live(agent, GridMaze(limit=23), 60)
+    store = agent.frame_store
+    pieces = [] if store is None else [store.frames_since(store.oldest)]
+    state = agent.state_dict()
+    for name in state:
+        lacking = {key: value for key, value in state.items() if key != name}
+        with pytest.raises(ValueError, match="saved"):
+            make(kind).load_state_dict(lacking, pieces)
+
+
+@minds
 def test_training_begins_after_burn_in_and_keeps_its_interval(kind: str) -> None:
     agent, env = make(kind), GridMaze(limit=23)
     live(agent, env, 49)

@@ -188,17 +188,23 @@ class Mind(ABC):
     def load_state_dict(
         self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]] = ()
     ) -> None:
-        """Become the saved agent; `frames` are pieces from `frames_since`, oldest first."""
+        """Become the saved agent; `frames` are pieces from `frames_since`, oldest first.
+
+        ValueError if it does not fit; the agent is then of no more use.
+        """
         mine = {"version": VERSION, "agent": type(self).__name__, "n_actions": self.n_actions}
         for name, value in mine.items():
             if state.get(name) != value:
                 raise ValueError(f"saved agent: {name} is {state.get(name)!r}, here it is {value}")
-        self._load_own_state(state, frames)
-        self._seen.load(state["seen"])
-        self._means.load_state_dict(state["means"])
-        chance.load(self._rng, state["rng"])
-        self.steps = int(state["steps"])
-        self._in_episode = bool(state["in_episode"])
+        try:
+            self._load_own_state(state, frames)
+            self._seen.load(state["seen"])
+            self._means.load_state_dict(state["means"])
+            chance.load(self._rng, state["rng"])
+            self.steps = int(state["steps"])
+            self._in_episode = bool(state["in_episode"])
+        except KeyError as error:
+            raise ValueError(f"saved agent: {error.args[0]} is missing") from None
 
     @abstractmethod
     def _own_state(self) -> State:
