@@ -367,7 +367,9 @@ def five_frames(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
     return folder, state, replay
 
 
-@given(which=st.sampled_from(["state-*", "frames-*"]), at=st.integers(0, 20_000), bit=st.integers(0, 7))
+@given(
+    which=st.sampled_from(["state-*", "frames-*"]), at=st.integers(0, 20_000), bit=st.integers(0, 7)
+)
 def test_any_changed_bit_is_found_or_changes_nothing(
     which: str, at: int, bit: int, five_frames: tuple[Path, dict[str, Any], Replay]
 ) -> None:
