@@ -72,8 +72,8 @@ def _encode(value: Any, path: str, arrays: list[NDArray[Any]]) -> Any:
     """Return a value as JSON, and put the arrays in it aside."""
     # np.float64 is a float and np.str_ a string to Python: NumPy's own types come first.
     if isinstance(value, np.str_):
-        # As an array it would lose the zero characters at its end.
-        return {"numpy_text": str(value)}
+        # As an array, or by NumPy's `str`, it would lose the zero characters at its end.
+        return {"numpy_text": str.__str__(value)}
     if isinstance(value, np.generic) or type(value) is np.ndarray:
         if value.dtype.kind not in KINDS:
             raise TypeError(f"{path}: cannot save NumPy's type {value.dtype}")
