@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
 from vast.agents.vast import presets as vast_presets
 from vast.agents.vast.config import VaSTConfig
-from vast.agents.vast.mind import VaSTMind
 from vast.errors import unknown
 from vast.training.actor import Spaces
 from vast.training.protocol import Agent
@@ -23,7 +23,8 @@ class Kind:
 
     about: str
     config: type[Any]
-    mind: Callable[..., Agent]
+    mind: str
+    """where the class is; imported when first needed, with all the networks and kernels"""
     presets: Mapping[str, Preset]
 
     def preset(self, name: str, task: str | None, shape: tuple[int, ...]) -> Any:
@@ -34,11 +35,17 @@ class Kind:
 
     def make(self, spaces: Spaces, config: Any, seed: np.random.SeedSequence) -> Agent:
         """Return a new agent for an environment."""
-        return self.mind(spaces.shape, spaces.dtype, spaces.n_actions, config, seed)
+        mind: Callable[..., Agent] = resolve_name(self.mind)
+        return mind(spaces.shape, spaces.dtype, spaces.n_actions, config, seed)
 
 
 KINDS = {
-    "vast": Kind("Variational State Tabulation", VaSTConfig, VaSTMind, vast_presets.PRESETS),
+    "vast": Kind(
+        "Variational State Tabulation",
+        VaSTConfig,
+        "vast.agents.vast.mind:VaSTMind",
+        vast_presets.PRESETS,
+    ),
 }
 
 

@@ -115,10 +115,9 @@ class Actor:
 
     def state_dict(self) -> State:
         """Return what it takes to be here again."""
-        world = self.env.unwrapped
         return {
             "rng": self._rng.bit_generator.state,
-            "settings": {name: getattr(world, name) for name in SETTINGS if hasattr(world, name)},
+            "settings": self._world(),
             "in_episode": self._in_episode,
             "seed": self._seed,
             "actions": np.array(self._actions, np.int64),
@@ -131,7 +130,7 @@ class Actor:
     def load_state_dict(self, state: Mapping[str, Any], agent: Agent) -> None:
         """Be there again; if the episode cannot be lived through again, the agent is told."""
         self._rng.bit_generator.state = state["rng"]
-        self._set_world(state["settings"])
+        self.load_world(state)
         self._tally.load_state_dict(state["tally"])
         self.episodes = int(state["episodes"])
         self._in_episode = False
@@ -158,13 +157,28 @@ class Actor:
                 return False
         return bool(self._trace.hexdigest() == state["trace"])
 
-    def _set_world(self, settings: Mapping[str, Any]) -> None:
-        world: Any = self.env.unwrapped
-        for name, value in settings.items():
-            if name == "map_name":
-                world.set_map(value)
-            else:
-                setattr(world, name, value)
+    # --- the world's settings ---------------------------------------------------------------------
+
+    def load_world(self, state: Mapping[str, Any]) -> None:
+        """Give the world the settings it had, and nothing else."""
+        _set_world(self.env, state["settings"])
+
+    def copy_world_to(self, env: Env) -> None:
+        """Give another environment the settings that this one has now."""
+        _set_world(env, self._world())
+
+    def _world(self) -> State:
+        world = self.env.unwrapped
+        return {name: getattr(world, name) for name in SETTINGS if hasattr(world, name)}
+
+
+def _set_world(env: Env, settings: Mapping[str, Any]) -> None:
+    world: Any = env.unwrapped
+    for name, value in settings.items():
+        if name == "map_name":
+            world.set_map(value)
+        else:
+            setattr(world, name, value)
 
 
 class _Shown:

@@ -71,6 +71,10 @@ class Policy(Protocol):
         """Choose an action."""
         ...
 
+    def q_values(self) -> NDArray[np.float64]:
+        """Return what each action is worth."""
+        ...
+
     def observe(self, observation: Observation) -> None:
         """See what came of it."""
         ...

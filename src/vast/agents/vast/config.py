@@ -5,10 +5,10 @@ from typing import Literal, get_args
 
 from vast.errors import UserError, unknown
 from vast.model.config import ModelConfig
-from vast.planning.table import Queue
 from vast.training.exploration import ExplorationConfig
 
 Planner = Literal["inline", "background"]
+Queue = Literal["bucketed", "exact"]
 
 
 @dataclass(frozen=True)

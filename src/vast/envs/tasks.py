@@ -6,7 +6,8 @@ from typing import Any
 import gymnasium
 
 from vast.errors import UserError, unknown
-from vast.training.protocol import Env
+
+Env = gymnasium.Env[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -16,17 +17,23 @@ class Task:
     env: str
     """its Gymnasium id"""
     about: str
-    is_doom: bool = True
+    shape: tuple[int, ...] = (60, 80, 3)
+    """of an observation"""
+
+    @property
+    def is_doom(self) -> bool:
+        """Whether it can be played in a map of the user's own."""
+        return self.shape == (60, 80, 3)
 
 
 TASKS = {
     "t-maze": Task("vast/TMaze-v0", "from the left arm to the bottom of the stem (Fig. 1C)"),
-    "t-maze-2d": Task("vast/TMaze2D-v0", "the same from (x, y), continuous (Fig. 1A, B)", False),
+    "t-maze-2d": Task("vast/TMaze2D-v0", "the same from (x, y), continuous (Fig. 1A, B)", (2,)),
     "large-maze": Task("vast/LargeMaze-v0", "from the rim to the centre (Fig. 3B)"),
     "large-maze-hazards": Task("vast/LargeMazeHazards-v0", "with six hazards (Fig. 3C)"),
     "h-maze": Task("vast/HMaze-v0", "through the H, later with a teleporter (Fig. 5)"),
     "plus-maze": Task("vast/PlusMaze-v0", "horizontal arms reward, vertical punish (Fig. 6)"),
-    "pong": Task("vast/Pong-v0", "Pong, from grey frames (Fig. 7)", False),
+    "pong": Task("vast/Pong-v0", "Pong, from grey frames (Fig. 7)", (84, 84, 1)),
 }
 
 
@@ -35,6 +42,12 @@ def task_named(name: str) -> Task:
     if name not in TASKS:
         raise unknown("task", name, TASKS)
     return TASKS[name]
+
+
+def task_of(env: Env) -> str | None:
+    """Return the task that an environment was made for, or None: it is somebody's own."""
+    made = None if env.spec is None else env.spec.id
+    return next((name for name, task in TASKS.items() if task.env == made), None)
 
 
 def make_env(
