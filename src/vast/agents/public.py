@@ -1,5 +1,6 @@
 """The agents as users meet them: the same verbs on every one, for any Gymnasium environment."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,7 @@ from vast.training.checkpoint import Checkpoint
 from vast.training.evaluation import run_test_epoch
 from vast.training.loop import Loop, LoopConfig, Row
 from vast.training.plain import from_plain, to_plain
+from vast.training.progress import Progress
 from vast.training.protocol import Agent, Env, Policy, State
 from vast.training.restoring import fitting
 from vast.training.threads import limited_threads
@@ -64,8 +66,9 @@ class LearningAgent:
         """Act and learn for so many more steps; an interrupt leaves the agent as it then is."""
         if steps < 0:
             raise UserError(f"steps {steps}: allowed is 0 or more")
-        with limited_threads(self.threads), _watcher(progress) as watcher:
-            self._loop.run(self.mind.steps + steps, watcher)
+        shown = Progress() if progress else nullcontext()
+        with limited_threads(self.threads), shown as display:
+            self._loop.run(self.mind.steps + steps, _Watcher(display))
         return self
 
     def act(self, observation: ArrayLike) -> int:
@@ -136,6 +139,21 @@ class LearningAgent:
     def close(self) -> None:
         """End what runs in the background; the environment is the user's to close."""
         self.mind.close()
+
+
+class _Watcher:
+    """Shows progress, if anybody wants to see it."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+
+    def tick(self, agent: Agent, total: int) -> bool:
+        if self._progress is not None:
+            self._progress.update(agent.steps, total, agent.facts)
+        return False
+
+    def row(self, step: int, wall_seconds: float, row: Row) -> None:
+        pass
 
 
 class VaST(LearningAgent):

@@ -38,12 +38,12 @@ SAVE_SECONDS = 60.0
 class Run:
     """An agent, its world, and the folder that both are saved in."""
 
-    def __init__(self, folder: Path, config: RunConfig, progress: Progress) -> None:
+    def __init__(self, folder: Path, config: RunConfig) -> None:
         self.folder = folder
         self.config = config
-        self._progress = progress
         self._checkpoint = Checkpoint(folder / files.CHECKPOINT)
-        self._metrics = MetricsLog(folder / files.METRICS, folder / files.EVENTS)
+        self._metrics: MetricsLog | None = None
+        self._progress: Progress | None = None
         self._env = make_env(config.task, config.wad, config.map)
         self._test_env: Env | None = None
         living, thinking = np.random.SeedSequence(config.seed).spawn(2)
@@ -58,18 +58,23 @@ class Run:
         )
         self._saved_at = time.monotonic()
         self._stopping = False
-        self._last: Row = {}
+        self._last = ""  # what the last test epoch brought
 
     # --- training ---------------------------------------------------------------------------------
 
     def train(self) -> bool:
         """Train up to the number of steps asked for; return whether nobody interrupted it."""
-        with limited_threads(self.config.threads), self._interruptible():
+        with (
+            limited_threads(self.config.threads),
+            MetricsLog(self.folder / files.METRICS) as self._metrics,
+            Progress() as self._progress,
+            self._interruptible(),
+        ):
             if self._checkpoint.exists():
-                self._restore()
+                self._restore(self._metrics)
             else:
                 self._metrics.rewind(0)
-            self._announce()
+            self._announce(self._progress)
             self._saved_at = time.monotonic()
             done = self._loop.run(self.config.steps, self)
             self._save()
@@ -77,15 +82,18 @@ class Run:
 
     def tick(self, agent: Agent, total: int) -> bool:
         """Show progress and save now and then; return whether to stop."""
-        self._progress.update(agent.steps, total, self._facts)
+        if self._progress is not None:
+            self._progress.update(agent.steps, total, self._facts)
         if time.monotonic() - self._saved_at > SAVE_SECONDS:
             self._save()
         return self._stopping
 
     def row(self, step: int, wall_seconds: float, row: Row) -> None:
         """Write a row of metrics."""
+        assert self._metrics is not None
         self._metrics.write(step, wall_seconds, row)
-        self._last |= row
+        if "eval/mean_return" in row:
+            self._last = f"{row['eval/mean_return']:.2f} at {step:,}"
 
     def test(self, step: int) -> Row:
         """Run a test epoch, seeded by the run's seed and the step."""
@@ -105,27 +113,14 @@ class Run:
         self._loop.actor.copy_world_to(env)
 
     def _facts(self) -> dict[str, float | str]:
-        last = self._last
-        facts: dict[str, float | str] = {}
-        for name, words in (
-            ("agent/epsilon", "epsilon"),
-            ("eval/mean_return", "last return"),
-            ("eval/reward_per_step", "reward/step"),
-            ("table/states", "states"),
-        ):
-            if name in last:
-                facts[words] = last[name]
-        if "table/backups" in last:
-            facts["backups/s"] = last["table/backups"] / max(self._loop.wall_seconds, 1e-9)
-        return facts
+        return {**self.agent.facts(), **({"test return": self._last} if self._last else {})}
 
-    def _announce(self) -> None:
-        store = self.agent.frame_store
-        estimate = getattr(store, "estimate_bytes", None)
+    def _announce(self, progress: Progress) -> None:
+        estimate = getattr(self.agent.frame_store, "estimate_bytes", None)
         if estimate is not None:
-            self._progress.say(f"the replay takes up to {estimate() / 2**30:.2f} GiB when full")
+            progress.say(f"the replay takes up to {estimate() / 2**30:.2f} GiB when full")
         if self.agent.steps:
-            self._progress.say(f"going on from step {self.agent.steps}")
+            progress.say(f"going on from step {self.agent.steps:,}")
 
     # --- saving -----------------------------------------------------------------------------------
 
@@ -142,15 +137,15 @@ class Run:
             "settings": to_plain(self.config.settings),
             "seed": self.config.seed,
             "threads": self.config.threads,
-            "metrics_offset": self._metrics.offset,
+            "metrics_offset": 0 if self._metrics is None else self._metrics.sync(),
             "loop": self._loop.state_dict(),
         }
 
-    def _restore(self) -> None:
+    def _restore(self, metrics: MetricsLog) -> None:
         state, frames = self._checkpoint.load()
         with fitting(self._checkpoint.folder):
             self._loop.load_state_dict(state["loop"], frames)
-            self._metrics.rewind(int(state["metrics_offset"]))
+            metrics.rewind(int(state["metrics_offset"]))
 
     def load_agent(self) -> None:
         """Restore the agent and the settings of its world, to look at rather than to train on."""
@@ -162,7 +157,6 @@ class Run:
     def close(self) -> None:
         """End the engines and threads."""
         self.agent.close()
-        self._metrics.close()
         self._env.close()
         if self._test_env is not None:
             self._test_env.close()
@@ -191,9 +185,9 @@ class Run:
 
 
 @contextmanager
-def opened(folder: Path, config: RunConfig, progress: Progress) -> Iterator[Run]:
+def opened(folder: Path, config: RunConfig) -> Iterator[Run]:
     """Give a run, and close it."""
-    run = Run(folder, config, progress)
+    run = Run(folder, config)
     try:
         yield run
     finally:
@@ -219,7 +213,7 @@ def train(folder: Path, config: RunConfig) -> bool:
         files.require_same(files.read_config(folder), config)
     elif folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty and no run: choose another --out")
-    with Progress() as progress, opened(folder, config, progress) as run:
+    with opened(folder, config) as run:
         files.write_config(folder, config)
         with logged_to(folder):
             return run.train()
@@ -235,7 +229,7 @@ def resume(folder: Path, steps: int | None) -> bool:
 def looked_at(folder: Path) -> Iterator[Run]:
     """Give a run as it was last saved, to look at."""
     config = files.read_config(folder)
-    with Progress(quiet=True) as progress, opened(folder, config, progress) as run:
+    with opened(folder, config) as run:
         run.load_agent()
         with limited_threads(config.threads):
             yield run

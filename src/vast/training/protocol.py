@@ -135,6 +135,10 @@ class Agent(Protocol):
         """Return what was measured since the last call, by the names of docs/metrics.md."""
         ...
 
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
+        ...
+
     def state_dict(self) -> State:
         """Return all that the future depends on, but for the frames."""
         ...

@@ -252,6 +252,15 @@ class VaSTMind:
             **self._tally.means(),
         }
 
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
+        return {
+            "epsilon": self.config.exploration.epsilon_at(self.steps),
+            "trainings": self.tabulator.steps,
+            "states": len(self.table),
+            "backups/s": self._sweeper.statistics.backups_per_second,
+        }
+
     # --- saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> State:
