@@ -18,6 +18,7 @@ from vast.envs.tasks import make_env
 from vast.errors import UserError
 from vast.experiments import folder as files
 from vast.experiments.config import RunConfig, planned_interventions
+from vast.training import chance
 from vast.training.actor import Actor, spaces_of
 from vast.training.checkpoint import Checkpoint
 from vast.training.evaluation import run_test_epoch
@@ -73,6 +74,7 @@ class Run:
             if self._checkpoint.exists():
                 self._restore(self._metrics)
             else:
+                chance.seed(self.config.seed)
                 self._metrics.rewind(0)
             self._announce(self._progress)
             self._saved_at = time.monotonic()
@@ -92,8 +94,9 @@ class Run:
         """Write a row of metrics."""
         assert self._metrics is not None
         self._metrics.write(step, wall_seconds, row)
-        if "eval/mean_return" in row:
-            self._last = f"{row['eval/mean_return']:.2f} at {step:,}"
+        if "eval/episodes" in row:
+            brought = f"{row['eval/mean_return']:.2f}" if row["eval/episodes"] else "none"
+            self._last = f"{brought} at {step:,}"
 
     def test(self, step: int) -> Row:
         """Run a test epoch, seeded by the run's seed and the step."""

@@ -13,6 +13,13 @@ import torch
 from vast.training.protocol import State
 
 
+def seed(number: int) -> None:
+    """Start all three from a seed, as a run does that has the process for itself."""
+    random.seed(number)
+    np.random.seed(number % 2**32)  # noqa: NPY002
+    torch.manual_seed(number)
+
+
 def state_dict() -> State:
     """Return where the global generators are."""
     version, words, gauss = random.getstate()

@@ -71,6 +71,7 @@ class VaSTMind:
             self.tabulator.publish()
         self._trained_at = 0  # the step after which the last training step was begun
         self._bursts = 0  # training steps of the burst done
+        self._trainings = 0  # training steps whose results are in use
         self._waiting = 0  # frames stored since the last were encoded
         self._pairs = np.zeros(2, np.int64)  # state-action pairs met, and met again
         self._tally = Tally()
@@ -215,6 +216,7 @@ class VaSTMind:
         learned = learned or self._lockstep.take()
         if learned is None:
             return
+        self._trainings += 1
         for name, value in zip(learned.terms._fields, learned.terms, strict=True):
             self._tally.add(f"train/{name}", value)
         if self.config.training.overlap:
@@ -243,7 +245,7 @@ class VaSTMind:
         met, again = self._pairs.tolist()
         return {
             "agent/epsilon": self.config.exploration.epsilon_at(self.steps),
-            "train/steps": self.tabulator.steps,
+            "train/steps": self._trainings,
             "table/states": len(self.table),
             "table/transitions": self.table.n_transitions,
             "table/backups": self.table.total_backups,
@@ -256,7 +258,7 @@ class VaSTMind:
         """Return a few numbers to show while it learns, in words for people."""
         return {
             "epsilon": self.config.exploration.epsilon_at(self.steps),
-            "trainings": self.tabulator.steps,
+            "trainings": self._trainings,
             "states": len(self.table),
             "backups/s": self._sweeper.statistics.backups_per_second,
         }
@@ -271,6 +273,7 @@ class VaSTMind:
             "steps": self.steps,
             "trained_at": self._trained_at,
             "bursts": self._bursts,
+            "trainings": self._trainings,
             "waiting": self._waiting,
             "pairs": self._pairs.copy(),
             "acting": self._acting.bit_generator.state,
@@ -302,6 +305,7 @@ class VaSTMind:
         self._pairs[:] = state["pairs"]
         self.steps, self._trained_at = int(state["steps"]), int(state["trained_at"])
         self._bursts, self._waiting = int(state["bursts"]), int(state["waiting"])
+        self._trainings = int(state["trainings"])
         learned = state["learned"]
         self._lockstep.restore(
             None
