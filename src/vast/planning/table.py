@@ -140,7 +140,7 @@ class TransitionTable:
         next_states: ArrayLike,
         terminals: ArrayLike,
     ) -> None:
-        """Count transitions given as arrays, in their order."""
+        """Count transitions given as arrays, in their order: all, or OverflowError and none."""
         batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
         with self._gate:
             self._add(batch)
@@ -382,12 +382,17 @@ class TransitionTable:
 
     def _add(self, transitions: Columns) -> None:
         done, outcome = 0, kernels.STATES_FULL
-        while outcome != kernels.DONE:
-            done, outcome = kernels.add(self._memory, done, *transitions, *self._constants)
-            if outcome == kernels.COUNT_FULL:
-                raise OverflowError(f"a state and action can be counted {MAX_COUNT} times")
-            if outcome != kernels.DONE:
-                self._grow(states=outcome == kernels.STATES_FULL)
+        try:
+            while outcome != kernels.DONE:
+                done, outcome = kernels.add(self._memory, done, *transitions, *self._constants)
+                if outcome == kernels.COUNT_FULL:
+                    raise OverflowError(f"a state and action can be counted {MAX_COUNT} times")
+                if outcome != kernels.DONE:
+                    self._grow(states=outcome == kernels.STATES_FULL)
+        except (OverflowError, MemoryError):
+            added: Any = tuple(column[:done] for column in transitions)
+            self._delete(added)
+            raise
 
     def _delete(self, transitions: Columns) -> None:
         missing = kernels.delete(self._memory, *transitions, *self._constants)
@@ -405,13 +410,8 @@ class TransitionTable:
         n_states, n_edges = len(old.key) * (1 + states), len(old.edge) * (2 - states)
         if n_states > MAX_STATES or n_edges > MAX_EDGES:
             raise OverflowError(f"a table holds up to {MAX_STATES} states and {MAX_EDGES} edges")
-        new = allocate(
-            self.n_actions,
-            n_states,
-            n_edges,
-            exact=self.queue == "exact",
-            offsets=len(old.offset) > 0,
-        )
+        exact, offsets = self.queue == "exact", len(old.offset) > 0
+        new = allocate(self.n_actions, n_states, n_edges, exact=exact, offsets=offsets)
         copy_into(new, old)
         index.rebuild_index(new, in_use(new))
         self._use(new)
