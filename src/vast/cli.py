@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import tyro
 
+from vast import __version__
 from vast.errors import UserError, unknown
 
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
@@ -170,8 +171,13 @@ VERBS: dict[str, Callable[..., None]] = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `vast VERB ...`."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments == ["--version"]:
+        print(f"vast {__version__}")
+        return
     try:
-        if arguments and not arguments[0].startswith("-") and arguments[0] not in VERBS:
+        if not arguments:
+            raise UserError("no command: `vast --help` lists them")
+        if not arguments[0].startswith("-") and arguments[0] not in VERBS:
             raise unknown("command", arguments[0], VERBS)
         _call(arguments)
     except UserError as error:
@@ -199,7 +205,10 @@ def _call(arguments: Sequence[str]) -> None:
     call()
 
 
-DESCRIPTION = "Variational State Tabulation: pixels to a table, and planning in it."
+DESCRIPTION = (
+    "Variational State Tabulation: pixels to a table, and planning in it. "
+    "`vast --version` prints the version."
+)
 
 
 def _train(arguments: Sequence[str]) -> Callable[[], None]:
