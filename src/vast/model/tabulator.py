@@ -217,10 +217,11 @@ class Tabulator:
         self.steps += 1
         if self._average is not None:
             with torch.no_grad():
-                for mine, new in zip(
-                    self._average.parameters(), model.encoder.parameters(), strict=True
-                ):
-                    mine.lerp_(new, 1 - config.ema_decay)
+                torch._foreach_lerp_(
+                    list(self._average.parameters()),
+                    list(model.encoder.parameters()),
+                    1 - config.ema_decay,
+                )
         detached = Terms(*(term.detach() for term in terms))
         return as_numbers(detached), posterior.detach(), frames, first
 

@@ -114,12 +114,17 @@ class VaSTConfig:
     tabulate_burn_in: bool = True
     """encode during the burn-in with the untrained encoder, as the paper; otherwise wait until
     the burn-in and its burst of training are over, which saves time"""
+    restlessness: float = 0.0
+    """each time an action is taken again from the same state in one episode, it is held for worth
+    less by this share of what it costs to be back there; 0: never, as in the paper; ours"""
     latent_steps: int = 0
     """environment steps in which rewards are hidden from the agent: latent learning"""
 
     def __post_init__(self) -> None:
         if self.encode_batch < 1:
             raise UserError(f"encode_batch {self.encode_batch}: allowed is 1 or more frames")
+        if not self.restlessness >= 0:
+            raise UserError(f"restlessness {self.restlessness}: allowed is 0 or more")
         if self.latent_steps < 0:
             raise UserError(f"latent_steps {self.latent_steps}: allowed is 0 or more")
         if self.tabulate_burn_in and self.model.standardise:

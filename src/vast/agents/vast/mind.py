@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
 from vast.agents.vast.policy import TablePolicy
+from vast.agents.vast.restless import Restless
 from vast.model.free_energy import Terms
 from vast.model.tabulator import Batch, Tabulator
 from vast.planning import BackgroundSweeper, InlineSweeper, TransitionTable
@@ -66,6 +67,7 @@ class VaSTMind:
             else BackgroundSweeper(self.table)
         )
         self._sweeper.start()
+        self._restless = self._new_restless()
         self._lockstep = Lockstep()
         if config.training.overlap:
             self.tabulator.publish()
@@ -86,6 +88,7 @@ class VaSTMind:
     def begin(self, observation: Observation) -> None:
         """See the first observation of an episode (Algorithm 1, lines 3 to 5)."""
         self.replay.begin(self._shrinking(observation))
+        self._restless.begin()
         self._waiting += 1
 
     def decide(self) -> int:
@@ -98,7 +101,9 @@ class VaSTMind:
         (state,), _ = self.replay.states([self.replay.end - 1])
         q, distances = self.table.estimate(int(state))
         self._tally.add("table/lookup_distance", float(distances.mean()))
-        return greedy(q, self._acting)
+        action = greedy(self._restless.worth(int(state), q), self._acting)
+        self._restless.take(int(state), action)
+        return action
 
     def observe(
         self,
@@ -238,7 +243,12 @@ class VaSTMind:
 
     def policy(self, epsilon: float, rng: np.random.Generator) -> TablePolicy:
         """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
-        return TablePolicy(self.tabulator, self.table, self._shrinking, epsilon, rng)
+        restless = self._new_restless()
+        return TablePolicy(self.tabulator, self.table, self._shrinking, restless, epsilon, rng)
+
+    def _new_restless(self) -> Restless:
+        config = self.config
+        return Restless(self.table, self.n_actions, config.planning.discount, config.restlessness)
 
     def metrics(self) -> dict[str, float]:
         """Return what was measured since the last call."""
@@ -278,6 +288,7 @@ class VaSTMind:
             "pairs": self._pairs.copy(),
             "acting": self._acting.bit_generator.state,
             "sampling": self._sampling.bit_generator.state,
+            "restless": self._restless.state_dict(),
             "tally": self._tally.state_dict(),
             "model": self.tabulator.state_dict(),
             "table": self.table.state_dict(),
@@ -301,6 +312,7 @@ class VaSTMind:
         self.tabulator.load_state_dict(state["model"])
         self._acting.bit_generator.state = state["acting"]
         self._sampling.bit_generator.state = state["sampling"]
+        self._restless.load_state_dict(state["restless"])
         self._tally.load_state_dict(state["tally"])
         self._pairs[:] = state["pairs"]
         self.steps, self._trained_at = int(state["steps"]), int(state["trained_at"])

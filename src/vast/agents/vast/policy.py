@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.agents.vast.restless import Restless
 from vast.model.tabulator import Tabulator
 from vast.planning import TransitionTable
 from vast.replay.shrinking import Shrinking
@@ -20,12 +21,14 @@ class TablePolicy:
         tabulator: Tabulator,
         table: TransitionTable,
         shrinking: Shrinking,
+        restless: Restless,
         epsilon: float,
         rng: np.random.Generator,
     ) -> None:
         self._tabulator = tabulator
         self._table = table
         self._shrinking = shrinking
+        self._restless = restless
         self._epsilon = epsilon
         self._rng = rng
         self._seen: deque[Observation] = deque(maxlen=tabulator.config.history + 1)
@@ -33,6 +36,7 @@ class TablePolicy:
     def begin(self, observation: Observation) -> None:
         """See the first observation of an episode; before it all was blank."""
         small = self._shrinking(observation)
+        self._restless.begin()
         self._seen.extend([np.zeros_like(small)] * self._tabulator.config.history)
         self._seen.append(small)
 
@@ -40,7 +44,11 @@ class TablePolicy:
         """Choose an action."""
         if explores(self._epsilon, self._rng):
             return int(self._rng.integers(self._tabulator.n_actions))
-        return greedy(self.q_values(), self._rng)
+        state = self._state()
+        q = self._restless.worth(state, self._table.estimate(state)[0])
+        action = greedy(q, self._rng)
+        self._restless.take(state, action)
+        return action
 
     def observe(self, observation: Observation) -> None:
         """See what came of it."""
@@ -48,5 +56,7 @@ class TablePolicy:
 
     def q_values(self) -> NDArray[np.float64]:
         """Return the neighbour estimate of each action's value."""
-        (state,) = self._tabulator.encode(np.stack(self._seen)[None])
-        return self._table.estimate(int(state))[0]
+        return self._table.estimate(self._state())[0]
+
+    def _state(self) -> int:
+        return int(self._tabulator.encode(np.stack(self._seen)[None])[0])
