@@ -26,6 +26,9 @@ class PlanningConfig:
     6000 backups per second)"""
     backups_per_training: int = 10_000
     """what it may do after each training step, beside that; ours"""
+    reward_horizon: float | None = None
+    """steps after which a reward received counts 1/e as much in E[r|s,a] as a new one; None: all
+    count alike, as in the paper; ours"""
     queue: Queue = "bucketed"
     """the order of backups: roughly by priority, and fast, or exactly so"""
 
@@ -37,6 +40,8 @@ class PlanningConfig:
         for name, allowed in (("planner", get_args(Planner)), ("queue", get_args(Queue))):
             if getattr(self, name) not in allowed:
                 raise unknown(name, getattr(self, name), allowed)
+        if self.reward_horizon is not None and not self.reward_horizon > 0:
+            raise UserError(f"reward_horizon {self.reward_horizon}: allowed is above 0 steps")
         for name in ("backups_per_step", "backups_per_training"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more")

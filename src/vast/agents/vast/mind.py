@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
 from vast.agents.vast.policy import TablePolicy
+from vast.agents.vast.recency import RecentRewards
 from vast.agents.vast.restless import Restless
 from vast.model.free_energy import Terms
 from vast.model.tabulator import Batch, Tabulator
@@ -50,6 +51,11 @@ class VaSTMind:
         self.table = TransitionTable(
             n_actions, planning.discount, planning.min_priority, queue=planning.queue
         )
+        self._recent = (
+            None
+            if planning.reward_horizon is None
+            else RecentRewards(self.table, planning.reward_horizon)
+        )
         self.tabulator = Tabulator(self._shrinking.shape, n_actions, config.model, generator)
         self.replay = Replay(
             replay.capacity,
@@ -58,6 +64,7 @@ class VaSTMind:
             dtype=dtype,
             history=config.model.history,
             table=self.table,
+            ledger=self._recent,
             compressed=replay.compressed,
             delete_evicted=replay.delete_evicted,
         )
@@ -292,6 +299,7 @@ class VaSTMind:
             "tally": self._tally.state_dict(),
             "model": self.tabulator.state_dict(),
             "table": self.table.state_dict(),
+            "recent": None if self._recent is None else self._recent.state_dict(),
             "replay": self.replay.state_dict(frames=False),
             "learned": None
             if learned is None
@@ -309,6 +317,8 @@ class VaSTMind:
         self._lockstep.take()
         self.replay.load_state_dict(state["replay"], frames)
         self.table.load_state_dict(state["table"])
+        if self._recent is not None:
+            self._recent.load_state_dict(state["recent"])
         self.tabulator.load_state_dict(state["model"])
         self._acting.bit_generator.state = state["acting"]
         self._sampling.bit_generator.state = state["sampling"]

@@ -61,7 +61,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         training=TrainingConfig(
             every=8, batch=128, segment=8, burst=3000, retabulate=256, overlap=True
         ),
-        planning=PlanningConfig(backups_per_training=40_000),
+        planning=PlanningConfig(backups_per_training=40_000, reward_horizon=3000.0),
         exploration=ExplorationConfig(5000, 1.0, 0.1, 10_000),
         tabulate_burn_in=False,
         restlessness=0.3,
