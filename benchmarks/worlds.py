@@ -1,11 +1,17 @@
-"""A world of any size for the benchmarks: a noisy grid of places and headings."""
+"""A world of any size for the benchmarks: a noisy grid of places and headings, and tables of it."""
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.planning import ReferenceTable, TransitionTable
 from vast.planning.arguments import Columns
+from vast.planning.table import Queue
+
+DISCOUNT, MIN_PRIORITY = 0.99, 5e-5
+"""the paper's"""
 
 N_HEADINGS = 8
 N_ACTIONS = 3
@@ -61,3 +67,24 @@ class NoisyGrid:
         beside = np.arange(middle - 1, middle + 2)
         states = (beside[:, None] * N_HEADINGS + np.arange(N_HEADINGS)).ravel()
         return [(int(key), 0) for key in keys_of(states)]
+
+
+def build(grid: NoisyGrid, queue: Queue = "bucketed") -> tuple[TransitionTable, float]:
+    """Return a table of the whole grid, and how many transitions per second were added."""
+    table = TransitionTable(N_ACTIONS, DISCOUNT, MIN_PRIORITY, queue)
+    added, seconds = 0, 0.0
+    for columns in grid.all_transitions():
+        begin = time.perf_counter()
+        table.add_many(*columns)
+        seconds += time.perf_counter() - begin
+        added += len(columns[0])
+    return table, added / seconds
+
+
+def build_reference(grid: NoisyGrid) -> ReferenceTable:
+    """Return the plain-Python table of the whole grid."""
+    reference = ReferenceTable(N_ACTIONS, DISCOUNT, MIN_PRIORITY)
+    for columns in grid.all_transitions():
+        for state, action, reward, after, end in zip(*(c.tolist() for c in columns), strict=True):
+            reference.add(state, action, reward, None if end else after)
+    return reference

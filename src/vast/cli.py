@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import tyro
 
+from vast import __version__
 from vast.errors import UserError, unknown
 
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
@@ -66,6 +67,87 @@ MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
 """what can be done with a maze -> the kind of file it gives"""
 
 
+def train() -> None:
+    """Train an agent on a task; `vast train --help` lists every field of its config."""
+
+
+def resume(folder: Annotated[Path, tyro.conf.Positional], steps: int | None = None) -> None:
+    """Go on with a run where it stopped.
+
+    Args:
+        folder: the run's folder
+        steps: environment steps in all; by default as many as the run was asked for
+    """
+    from vast.experiments import runs
+
+    _tell_end(runs.resume(folder, steps), folder)
+
+
+def evaluate(folder: Annotated[Path, tyro.conf.Positional], steps: int = 1000) -> None:
+    """Run a test epoch with a saved agent, and print one line of JSON.
+
+    Args:
+        folder: the run's folder
+        steps: of the test epoch
+    """
+    import json
+
+    from vast.experiments import runs
+
+    if steps < 1:
+        raise UserError(f"steps {steps}: allowed is 1 or more")
+    with runs.looked_at(folder) as run:
+        epsilon = run.config.loop.eval_epsilon
+        row = run.test_epoch(run.agent.steps, steps, epsilon)
+        found = {"step": run.agent.steps, "steps": steps, "epsilon": epsilon, **row}
+    print(json.dumps({name: None if value != value else value for name, value in found.items()}))
+
+
+def play(folder: Annotated[Path, tyro.conf.Positional], out: Path, steps: int = 1000) -> None:
+    """Film a greedy episode of a saved agent.
+
+    Args:
+        folder: the run's folder
+        out: the video to write, FILE.mp4 or FILE.gif
+        steps: after which the film ends, if the episode does not
+    """
+    from vast.experiments.films import film
+
+    with _writing(out):
+        told = film(folder, out, steps)
+    print(f"wrote {out}: {told}")
+
+
+def tasks() -> None:
+    """List the tasks, agents and presets there are."""
+    from vast.agents.registry import KINDS
+    from vast.envs.tasks import TASKS
+
+    for title, entries in (
+        ("tasks", {name: task.about for name, task in TASKS.items()}),
+        ("agents", {name: kind.about for name, kind in KINDS.items()}),
+        ("presets", PRESETS),
+    ):
+        print(title)
+        for name, about in entries.items():
+            print(f"  {name:<20}{about}")
+
+
+PRESETS = {
+    "paper": "every number as published",
+    "cpu": "learns in minutes on two cores",
+    "debug": "seconds, to see that everything runs",
+}
+
+
+def _tell_end(finished: bool, folder: Path) -> None:
+    if finished:
+        print(f"done: {folder}")
+    else:
+        print(f"interrupted and saved; to go on: vast resume {folder}")
+        sys.exit(130)
+
+
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
     """Turn a failure to write a file into one line."""
@@ -75,14 +157,27 @@ def _writing(path: Path) -> Iterator[None]:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
-VERBS: dict[str, Callable[..., None]] = {"figure": figure, "maze": maze}
+VERBS: dict[str, Callable[..., None]] = {
+    "train": train,
+    "resume": resume,
+    "eval": evaluate,
+    "play": play,
+    "tasks": tasks,
+    "figure": figure,
+    "maze": maze,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `vast VERB ...`."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments == ["--version"]:
+        print(f"vast {__version__}")
+        return
     try:
-        if arguments and not arguments[0].startswith("-") and arguments[0] not in VERBS:
+        if not arguments:
+            raise UserError("no command: `vast --help` lists them")
+        if not arguments[0].startswith("-") and arguments[0] not in VERBS:
             raise unknown("command", arguments[0], VERBS)
         _call(arguments)
     except UserError as error:
@@ -94,17 +189,40 @@ def _call(arguments: Sequence[str]) -> None:
     held = io.StringIO()
     try:
         with contextlib.redirect_stderr(held):
-            call = tyro.extras.subcommand_cli_from_dict(
-                {verb: _deferred(function) for verb, function in VERBS.items()},
-                prog="vast",
-                description="Variational State Tabulation: pixels to a table, and planning in it.",
-                args=arguments,
-            )
+            if arguments[:1] == ["train"]:
+                call = _train(arguments[1:])
+            else:
+                call = tyro.extras.subcommand_cli_from_dict(
+                    {verb: _deferred(function) for verb, function in VERBS.items()},
+                    prog="vast",
+                    description=DESCRIPTION,
+                    args=arguments,
+                )
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
         _fail(_one_line(held.getvalue()))
     call()
+
+
+DESCRIPTION = (
+    "Variational State Tabulation: pixels to a table, and planning in it. "
+    "`vast --version` prints the version."
+)
+
+
+def _train(arguments: Sequence[str]) -> Callable[[], None]:
+    """Parse the arguments of `vast train`, whose options depend on the first of them."""
+    from vast.cli_train import parse_train
+
+    folder, config = parse_train(arguments)
+
+    def call() -> None:
+        from vast.experiments import runs
+
+        _tell_end(runs.train(folder, config), folder)
+
+    return call
 
 
 def _deferred(function: Callable[..., None]) -> Callable[..., Callable[[], None]]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+import vast
 from vast.cli import main
 
 
@@ -30,14 +31,15 @@ def test_figure_draws_into_the_folder_named_and_says_so(
             ["figur", "fig1"],
             "unknown command 'figur': allowed are figure, maze; did you mean 'figure'?",
         ),
-        (["figure", "fig2"], "unknown figure 'fig2': allowed are fig1; did you mean 'fig1'?"),
+        (["figure", "fgi1"], "unknown figure 'fgi1': allowed are fig1; did you mean 'fig1'?"),
+        (["figure", "fig31"], "unknown figure 'fig31': allowed are fig1\n"),
         (
             ["figure", "fig1", "--ou", "x"],
             "Unrecognized options: --ou, x; Perhaps you meant: --out",
         ),
         (["figure"], "Missing from vast figure"),
         (["figure", "fig1", "--out"], "Missing value for argument '--out'"),
-        ([], "Expected one of {figure, maze}"),
+        ([], "no command: `vast --help` lists them\n"),
     ],
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(
@@ -57,6 +59,11 @@ def test_help_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert stop.value.code == 0
     assert "Draw a figure of the paper" in capsys.readouterr().out
+
+
+def test_version_names_the_program_and_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--version"])
+    assert capsys.readouterr() == (f"vast {vast.__version__}\n", "")
 
 
 def test_importing_vast_loads_nothing_heavy() -> None:

@@ -58,7 +58,9 @@ def test_show_draws_walls_in_the_colour_of_their_texture(tmp_path: Path) -> None
     assert other.shape == picture.shape
 
 
-@pytest.mark.parametrize("maze", MAZES)
+@pytest.mark.parametrize(
+    "maze", [MAZES[0], *(pytest.param(maze, marks=pytest.mark.slow) for maze in MAZES[1:])]
+)
 def test_the_shipped_mazes_can_be_built_and_drawn(tmp_path: Path, maze: str) -> None:
     for action in ("build", "show"):
         main(["maze", action, str(shipped(maze)), "--out", str(tmp_path / action)])

@@ -11,12 +11,11 @@ import vast  # noqa: F401  (registers the environments)
 from vast.errors import UserError
 from vast.experiments.interventions import (
     FORCED_RUNS,
-    Env,
     ForcedRun,
     ReverseRewards,
     SwitchMap,
-    Transition,
 )
+from vast.training.protocol import Env, Transition
 
 
 def nothing(transition: Transition) -> None:

@@ -25,7 +25,9 @@ def few_images(rng: np.random.Generator, n: int = 5) -> Batch:
     return Batch(pairs, np.zeros(n, np.int64), np.arange(n) == 0)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 @pytest.mark.parametrize(
     ("network", "ema_decay", "steps"),
     [
@@ -52,8 +54,15 @@ def test_training_lowers_the_free_energy_and_tells_images_apart(
     assert (distance.argmin(1) == np.arange(5)).all()
 
 
-@pytest.mark.parametrize("learned", [False, True])
-@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize(
+    ("learned", "standardise"),
+    [
+        (True, True),
+        pytest.param(True, False, marks=pytest.mark.slow),
+        pytest.param(False, True, marks=pytest.mark.slow),
+        pytest.param(False, False, marks=pytest.mark.slow),
+    ],
+)
 def test_vectors_are_told_apart_and_reconstructed(learned: bool, standardise: bool) -> None:
     rng = np.random.default_rng(0)
     points = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], np.float32)

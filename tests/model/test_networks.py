@@ -10,7 +10,7 @@ from tests.model.worlds import SMALL, SMALL_CONV, batch, observations, seeded, t
 from vast.errors import UserError
 from vast.model import ModelConfig, NetworkConfig
 from vast.model.networks import Conv2dSame, built, decoder, encoder
-from vast.model.observations import Observations, area_weights
+from vast.model.observations import Observations
 from vast.model.transitions import TransitionNetworks
 
 SIZES = [(60, 80, 3), (84, 84, 1), (61, 33, 2)]
@@ -98,17 +98,10 @@ def test_signed_codes_reach_the_decoder_as_minus_one_and_one() -> None:
         assert tabulator(config).model.code(z)[0].tolist() == wanted
 
 
-@pytest.mark.parametrize(("n", "m"), [(60, 15), (61, 17), (7, 7), (5, 1)])
-def test_shrinking_averages_by_area(n: int, m: int) -> None:
-    fine = np.repeat(np.arange(n, dtype=float), m)  # every pixel cut into m pieces
-    np.testing.assert_allclose(area_weights(n, m) @ np.arange(n), fine.reshape(m, n).mean(1))
-
-
-def test_an_image_is_shrunk_in_rows_and_columns_and_scaled_to_one() -> None:
-    image = observations(np.random.default_rng(0), (2,), (60, 80, 3))
-    shrunk = Observations((60, 80, 3), (15, 20)).frames(image)
-    blocks = image.reshape(2, 15, 4, 20, 4, 3).mean((2, 4)) / 255
-    np.testing.assert_allclose(shrunk.numpy(), np.moveaxis(blocks, -1, 1), atol=1e-6)
+def test_an_image_is_scaled_to_one_with_its_channels_first() -> None:
+    image = observations(np.random.default_rng(0), (2,), (15, 20, 3))
+    frames = Observations((15, 20, 3)).frames(image)
+    np.testing.assert_allclose(frames.numpy(), np.moveaxis(image / 255, -1, 1), atol=1e-6)
 
 
 def test_mistakes_in_the_configuration_are_named() -> None:
@@ -118,5 +111,3 @@ def test_mistakes_in_the_configuration_are_named() -> None:
         ModelConfig(n_bits=65)
     with pytest.raises(UserError, match="allowed is 'mlp'"):
         tabulator(ModelConfig(), (4,))
-    with pytest.raises(UserError, match="resize"):
-        tabulator(ModelConfig(resize=(90, 20)), (60, 80, 3))

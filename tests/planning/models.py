@@ -123,7 +123,7 @@ def assert_counts(table: TransitionTable, steps: Iterable[Step]) -> None:
 def assert_sound(table: TransitionTable) -> None:
     """Nothing in the table's memory contradicts anything else."""
     m = table._memory
-    _, min_priority, noise = table._numbers
+    _, min_priority, noise = table._constants
     used = np.flatnonzero(in_use(m))
     assert len(used) + m.meta[N_FREE] == m.meta[SLOTS]
     leaving = np.zeros_like(m.n)

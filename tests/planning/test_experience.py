@@ -20,7 +20,7 @@ from tests.planning.models import (
     some,
 )
 from vast.planning import TransitionTable
-from vast.planning.memory import MAX_COUNT, N_FREE, SLOTS
+from vast.planning.memory import MAX_COUNT, N_FREE, SLOTS, TRANSITIONS
 
 
 def snapshot(table: TransitionTable) -> dict[str, bytes]:
@@ -247,6 +247,31 @@ def test_a_pair_is_counted_only_as_often_as_fits() -> None:
     table._memory.n[:, 0] = MAX_COUNT
     with pytest.raises(OverflowError, match="134217727 times"):
         table.add(1, 0, 0.0, 2)
+
+
+def test_transitions_of_which_one_does_not_fit_are_not_added_at_all() -> None:
+    table = TransitionTable(2, 0.5)
+    table.add(1, 0, 0.0, None)
+    table.add(2, 1, 3.0, 1)
+    table.add(1, 1, 1.0, 2)
+    table.sweep()
+    m = table._memory
+    m.n[m.terminal > 0] = m.terminal[m.terminal > 0] = MAX_COUNT - 1
+    m.meta[TRANSITIONS] += MAX_COUNT - 2
+    assert_sound(table)
+    before = table.transitions()
+    values = [table.q(state) for state in (1, 2)]
+    with pytest.raises(OverflowError):
+        table.add_many(
+            [8, 2, 1, 1, 7], [0, 1, 0, 0, 0], np.arange(5.0), [9, 8, 0, 0, 7], [0, 0, 1, 1, 0]
+        )
+    assert_sound(table)
+    for old, new in zip(before, table.transitions(), strict=True):
+        np.testing.assert_array_equal(new, old)
+    assert (len(table), table.n_transitions, table.queue_length) == (2, MAX_COUNT + 1, 0)
+    np.testing.assert_allclose([table.q(state) for state in (1, 2)], values, atol=1e-12)
+    assert np.isnan(table.q(8)).all()
+    assert table.mean_reward(2, 1) == 3.0
 
 
 @pytest.mark.slow

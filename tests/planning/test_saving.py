@@ -113,6 +113,20 @@ def test_a_table_with_other_settings_is_refused(settings: dict[str, Any], messag
         TransitionTable(**({"n_actions": 3} | settings)).load_state_dict(saved)
 
 
+def test_a_table_with_the_same_state_twice_is_refused() -> None:
+    table = TransitionTable(2)
+    for state in (1, 2, 3):
+        table.add(state, 0, 1.0, None)
+    table.delete(3, 0, 1.0, None)
+    saved = table.state_dict()
+    released, kept = saved["key"].tolist().index(3), saved["key"].tolist().index(1)
+    saved["key"][released] = 1  # nobody is there any more
+    TransitionTable(2).load_state_dict(saved)
+    saved["key"][kept] = 2
+    with pytest.raises(ValueError, match="key does not fit the rest"):
+        TransitionTable(2).load_state_dict(saved)
+
+
 @given(data=st.data(), queue=st.sampled_from(QUEUES))
 def test_a_damaged_table_is_refused_or_harmless(data: st.DataObject, queue: Queue) -> None:
     """No number in a file can make the kernels leave their memory."""

@@ -4,44 +4,17 @@ Each intervention is a small frozen object with one method, so that an experimen
 by step. After one that changes the world the experiment begins a new episode.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import gymnasium
 import numpy as np
 
 from vast.errors import UserError
+from vast.training.protocol import Env, Observe, Transition
 
-Env = gymnasium.Env[Any, Any]
 LETTERS = "FLR"
 """forward, left, right: the actions 0, 1, 2 as forced runs are written"""
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One step as an agent learns from it."""
-
-    observation: Any
-    action: int
-    reward: float
-    next_observation: Any
-    terminated: bool
-    truncated: bool
-    info: dict[str, Any]
-    """of the next observation"""
-
-
-Observe = Callable[[Transition], None]
-"""how an agent is handed a transition it did not choose"""
-
-
-class Intervention(Protocol):
-    """Something that happens once, at a step of an experiment."""
-
-    def apply(self, env: Env, observe: Observe) -> None:
-        """Do it to the environment; hand the agent what it is to learn from."""
-        ...
 
 
 @dataclass(frozen=True)

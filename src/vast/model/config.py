@@ -71,9 +71,6 @@ class ModelConfig:
     Pong)"""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """the networks"""
-    resize: tuple[int, int] | None = None
-    """rows and columns to which images are shrunk by area average, for the encoder and as what is
-    reconstructed; None: as they are"""
     standardise: bool = False
     """show the encoder (x - mean) / std instead of x, both from the frames handed to
     `fit_standardisation`; ours"""
@@ -106,8 +103,6 @@ class ModelConfig:
             raise UserError(f"n_bits {self.n_bits}: allowed is 1 to {MAX_BITS}")
         if self.history < 0:
             raise UserError(f"history {self.history}: allowed is 0 or more")
-        if self.resize is not None and min(self.resize) < 1:
-            raise UserError(f"resize {self.resize}: allowed is 1 or more rows and columns")
         for name in (
             *("posterior_temperature", "prior_temperature", "reconstruction_weight"),
             *("learning_rate", "epsilon", "max_gradient_norm", "final_learning_rate"),

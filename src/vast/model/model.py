@@ -48,7 +48,7 @@ class Model(nn.Module):
         super().__init__()
         d, network = config.n_bits, config.network
         self.config = config
-        self.observations = Observations(shape, config.resize).to(generator.device, dtype)
+        self.observations = Observations(shape).to(generator.device, dtype)
         frame = self.observations.frame
         self.encoder = built(lambda: encoder(frame, config.history, d, network), generator, dtype)
         self.decoder = built(lambda: decoder(frame, d, network), generator, dtype)
@@ -85,26 +85,31 @@ class Model(nn.Module):
         return logits.reshape(*seen.shape[:2], -1)
 
     def forward(
-        self, frames: Tensor, actions: Tensor, first: Tensor, generator: torch.Generator
+        self,
+        frames: Tensor,
+        actions: Tensor,
+        first: Tensor,
+        trained: Tensor,
+        generator: torch.Generator,
     ) -> tuple[Terms[Tensor], Tensor]:
         """Return the free energy of segments of L steps, and the encoder's logits.
 
-        `frames` [B, k + 1 + L, *frame], `actions` [B, L] that led to each of the last L frames, and
-        `first` [B, L], which of these begin an episode. L = 1 is the paper's minibatch
-        (supplement, Algorithm 1, lines 17 to 19); with longer segments, a sampled code is both the
-        successor of one step and the predecessor of the next, and is encoded once.
+        `frames` [B, k + 1 + L, *frame], `actions` [B, L] that led to each of the last L frames,
+        `first` [B, L], which of these begin an episode, and `trained` [B, L], which of them count.
+        L = 1 is the paper's minibatch (supplement, Algorithm 1, lines 17 to 19); with longer
+        segments, a sampled code is both the successor of one step and the predecessor of the next,
+        and is encoded once.
         """
         config = self.config
         posterior = self.posterior(frames, first)
         y = concrete.sample(posterior, config.posterior_temperature, generator)
         code = self.code(y.sigmoid())
-        before, after = code[:, :-1].flatten(0, 1), code[:, 1:].flatten(0, 1)
-        target = self.targets(frames[:, config.history + 1 :]).flatten(0, 1)
+        target = self.targets(frames[:, config.history + 1 :])
         terms = free_energy(
-            self._reconstruction_cost(target, after),
-            y[:, 1:].flatten(0, 1),
-            posterior[:, 1:].flatten(0, 1),
-            self._prior(before, actions.flatten(), first.flatten()),
+            self._reconstruction_cost(target[trained], code[:, 1:][trained]),
+            y[:, 1:][trained],
+            posterior[:, 1:][trained],
+            self._prior(code[:, :-1][trained], actions[trained], first[trained]),
             config.posterior_temperature,
             config.prior_temperature,
             config.reconstruction_weight,

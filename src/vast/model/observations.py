@@ -1,6 +1,6 @@
-"""From observations as environments give them to what networks take: scaled, shrunk, standardised.
+"""From observations as they are stored to what networks take: scaled and standardised.
 
-Images come as [..., H, W, C] arrays of bytes, and leave as [..., C, h, w] in [0, 1]; vectors come
+Images come as [..., H, W, C] arrays of bytes, and leave as [..., C, H, W] in [0, 1]; vectors come
 as [..., n] floats, and stay.
 """
 
@@ -15,26 +15,14 @@ from vast.errors import UserError
 from vast.model.networks import FrameShape
 
 
-def area_weights(n: int, m: int) -> NDArray[np.float64]:
-    """Return [m, n] weights that average n pixels into m: each by the length it has in common."""
-    edges = np.arange(m + 1) * (n / m)
-    pixels = np.arange(n)
-    low = np.maximum(edges[:-1, None], pixels)
-    high = np.minimum(edges[1:, None], pixels + 1)
-    weights: NDArray[np.float64] = np.maximum(high - low, 0) * (m / n)
-    return weights
-
-
 class Observations(nn.Module):
     """What is known of the observations: their shape, and their mean and spread once fitted."""
 
     mean: Tensor
     std: Tensor
     fitted: Tensor
-    rows: Tensor
-    columns: Tensor
 
-    def __init__(self, shape: tuple[int, ...], resize: tuple[int, int] | None) -> None:
+    def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__()
         if len(shape) not in (1, 3) or min(shape) < 1:
             raise UserError(
@@ -42,20 +30,7 @@ class Observations(nn.Module):
             )
         self.shape = shape
         self.is_image = len(shape) == 3
-        self.frame: FrameShape = shape
-        self.resized = False
-        if self.is_image:
-            height, width, channels = shape
-            h, w = resize or (height, width)
-            if h > height or w > width:
-                raise UserError(f"resize {resize}: allowed is up to ({height}, {width})")
-            self.frame = (channels, h, w)
-            self.resized = (h, w) != (height, width)
-            for name, n, m in (("rows", height, h), ("columns", width, w)):
-                weights = torch.from_numpy(area_weights(n, m)).to(torch.float32)
-                self.register_buffer(name, weights, persistent=False)
-        elif resize is not None:
-            raise UserError(f"resize {resize}: allowed only for images")
+        self.frame: FrameShape = (shape[2], *shape[:2]) if self.is_image else shape
         self.register_buffer("mean", torch.zeros(self.frame))
         self.register_buffer("std", torch.ones(() if self.is_image else self.frame))
         self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
@@ -71,8 +46,7 @@ class Observations(nn.Module):
         x = torch.from_numpy(np.ascontiguousarray(observations)).to(self.mean.device)
         if not self.is_image:
             return x.to(self.mean.dtype)
-        x = x.movedim(-1, 1).to(self.mean.dtype) / 255
-        return self.rows @ (x @ self.columns.T) if self.resized else x
+        return x.movedim(-1, 1).to(self.mean.dtype) / 255
 
     def standardised(self, frames: Tensor) -> Tensor:
         """Return frames as the encoder is shown them; the same ones as long as nothing is fitted.

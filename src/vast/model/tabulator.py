@@ -13,6 +13,7 @@ from vast.model import codes, concrete, saved
 from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, as_numbers
 from vast.model.model import Model
+from vast.model.networks import Encoder
 
 VERSION = 1
 ROWS_AT_ONCE = 512
@@ -30,6 +31,9 @@ class Batch(NamedTuple):
     first: NDArray[np.bool_]
     """whether o_j is the first frame of an episode: whatever stands before it is then ignored, and
     it trains the initial distribution; [B] or [B, L]"""
+    trained: NDArray[np.bool_] | None = None
+    """which o_j are trained on, [B] or [B, L]: segments may hang over the ends of an episode;
+    None: all"""
 
 
 class Tabulator:
@@ -62,6 +66,7 @@ class Tabulator:
             fused=True,
         )
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
+        self._published: Encoder | None = None
 
     # --- learning ---------------------------------------------------------------------------------
 
@@ -78,8 +83,20 @@ class Tabulator:
         """
         terms, posterior, frames, first = self._train(batch)
         if self._average is not None:
-            posterior = self._tabulating_logits(frames, first)
+            posterior = self._logits_by(self._average, frames, first)
         return terms, self._keys(posterior)
+
+    def publish(self) -> None:
+        """From now on let `encode` use the encoder as it is now, until the next call.
+
+        For training in another thread: what `encode` uses must not change under its hands.
+        """
+        newest = self._average or self.model.encoder
+        if self._published is None:
+            self._published = copy.deepcopy(newest)
+        with torch.no_grad():
+            for mine, new in zip(self._published.parameters(), newest.parameters(), strict=True):
+                mine.copy_(new)
 
     def fit_standardisation(self, observations: NDArray[Any]) -> None:
         """Take the mean and spread of these [N, *shape] observations, once and for all.
@@ -105,13 +122,20 @@ class Tabulator:
                 model.decoder.start_from(mean.logit(eps=0.5 / 255) if is_image else mean)
             model.observations.fitted.fill_(True)
 
+    @property
+    def fitted(self) -> bool:
+        """Whether the standardisation has been fitted."""
+        return bool(self.model.observations.fitted)
+
     # --- tabulating -------------------------------------------------------------------------------
 
-    def encode(self, observations: NDArray[Any]) -> NDArray[np.uint64]:
+    def encode(self, observations: NDArray[Any], *, newest: bool = False) -> NDArray[np.uint64]:
         """Return the states of observations: argmax q(s | o[t-k : t]) as [N] keys of 64 bits.
 
         Observations are [N, k + 1, *shape], oldest first; without history [N, *shape] will do.
+        `newest` asks for the encoder as it is now, even if another one is published.
         """
+        by = self._average if newest else self._published or self._average
         k = self.config.history
         if k == 0 and observations.ndim == 1 + len(self.shape):
             observations = observations[:, None]
@@ -120,15 +144,12 @@ class Tabulator:
         with torch.inference_mode():
             for part in _parts(observations):
                 first = torch.zeros(len(part), 0, dtype=torch.bool, device=self.generator.device)
-                logits = self._tabulating_logits(self._frames(part), first)
+                logits = self._logits_by(by, self._frames(part), first)
                 keys.append(self._keys(logits)[:, 0])
         return np.concatenate(keys)
 
     def decode(self, keys: ArrayLike) -> NDArray[np.floating[Any]]:
-        """Return the expected observation in each state: images in [0, 1], [N, rows, columns, C].
-
-        Images are of the size to which `resize` shrinks them.
-        """
+        """Return the expected observation in each state, images in [0, 1]: [N, *shape]."""
         bits = codes.unpack(np.asarray(keys, np.uint64), self.config.n_bits)
         parts = []
         with torch.inference_mode():
@@ -171,9 +192,10 @@ class Tabulator:
 
     def _tensors(self) -> dict[str, Tensor]:
         tensors = saved.tensors_of(self.model)
-        if self._average is not None:
-            averaged = self._average.state_dict()
-            tensors |= {f"average/{name}": tensor for name, tensor in averaged.items()}
+        for place, encoder in (("average", self._average), ("published", self._published)):
+            if encoder is not None:
+                found = encoder.state_dict()
+                tensors |= {f"{place}/{name}": tensor for name, tensor in found.items()}
         return tensors
 
     # --- inside -----------------------------------------------------------------------------------
@@ -182,8 +204,8 @@ class Tabulator:
         config, model = self.config, self.model
         if config.standardise and not model.observations.fitted:
             raise RuntimeError("standardise is set: call fit_standardisation before training")
-        frames, actions, first = self._tensors_of(batch)
-        terms, posterior = model(frames, actions, first, self.generator)
+        frames, actions, first, trained = self._tensors_of(batch)
+        terms, posterior = model(frames, actions, first, trained, self.generator)
         # Gradients are None, not 0, for the networks of actions that nobody took: Adam leaves
         # these alone instead of pushing them on by what it remembers.
         self._optimiser.zero_grad(set_to_none=True)
@@ -195,28 +217,32 @@ class Tabulator:
         self.steps += 1
         if self._average is not None:
             with torch.no_grad():
-                for mine, new in zip(
-                    self._average.parameters(), model.encoder.parameters(), strict=True
-                ):
-                    mine.lerp_(new, 1 - config.ema_decay)
+                torch._foreach_lerp_(
+                    list(self._average.parameters()),
+                    list(model.encoder.parameters()),
+                    1 - config.ema_decay,
+                )
         detached = Terms(*(term.detach() for term in terms))
         return as_numbers(detached), posterior.detach(), frames, first
 
-    def _tensors_of(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return a batch as frames, actions [B, L] and first [B, L], checked."""
+    def _tensors_of(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return a batch as frames, and actions, first and trained [B, L], checked."""
         actions, first = np.asarray(batch.actions), np.asarray(batch.first)
+        trained = np.ones_like(first) if batch.trained is None else np.asarray(batch.trained)
         if actions.ndim == 1:
-            actions, first = actions[:, None], first[..., None]
-        if actions.ndim != 2 or actions.size == 0 or first.shape != actions.shape:
+            actions, first, trained = actions[:, None], first[..., None], trained[..., None]
+        if actions.ndim != 2 or not actions.shape == first.shape == trained.shape:
             raise ValueError(
-                f"actions of shape {batch.actions.shape} and first of {batch.first.shape}: "
-                "expected is one shape, [B] or [B, L]"
+                f"actions of shape {actions.shape}, first of {first.shape} and trained of "
+                f"{trained.shape}: expected is one shape, [B] or [B, L]"
             )
-        if actions.dtype.kind not in "iu" or first.dtype != np.bool_:
+        if actions.dtype.kind not in "iu" or not first.dtype == trained.dtype == np.bool_:
             raise ValueError(
-                f"actions of type {actions.dtype} and first of {first.dtype}: "
-                "expected are integers and booleans"
+                f"actions of type {actions.dtype}, first of {first.dtype} and trained of "
+                f"{trained.dtype}: expected are integers and booleans"
             )
+        if not trained.any():
+            raise ValueError("nothing to train on: allowed is one step or more")
         wrong = (actions < 0) | (actions >= self.n_actions)
         if wrong.any():
             raise ValueError(f"action {actions[wrong][0]}: allowed is 0 to {self.n_actions - 1}")
@@ -227,6 +253,7 @@ class Tabulator:
             self._frames(batch.observations),
             torch.from_numpy(actions.astype(np.int64)).to(device),
             torch.from_numpy(first.copy()).to(device),
+            torch.from_numpy(trained.copy()).to(device),
         )
 
     def _check_frames(
@@ -245,9 +272,9 @@ class Tabulator:
         flat = self.model.observations.frames(observations.reshape(-1, *self.shape))
         return flat.reshape(rows, length, *flat.shape[1:])
 
-    def _tabulating_logits(self, frames: Tensor, first: Tensor) -> Tensor:
+    def _logits_by(self, encoder: Encoder | None, frames: Tensor, first: Tensor) -> Tensor:
         with torch.no_grad():
-            return self.model.posterior(frames, first, self._average)
+            return self.model.posterior(frames, first, encoder)
 
     @staticmethod
     def _keys(logits: Tensor) -> NDArray[np.uint64]:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from vast.planning.compiled import (
     kernel,
     part,
 )
-from vast.planning.kernels import sweep_batch
+from vast.planning.kernels import Constants, sweep_batch
 from vast.planning.memory import NIL, Memory
 
 HELD, WAITING, RECALLED, N_WORDS = 0, 8, 16, 24
@@ -90,6 +89,7 @@ def sweep_between(
     noise: Float,
 ) -> tuple[Int, Int]:
     """Sweep, without the interpreter lock, whenever nobody else wants the table."""
+    constants = Constants(discount, min_priority, noise)
     done = 0
     spins = 0
     while done < budget and spins < PATIENCE and atomic_load(words, RECALLED) == 0:
@@ -100,7 +100,7 @@ def sweep_between(
         # Looked at again: the table's arrays may have moved since this call was given them.
         outcome = AWAY if atomic_load(words, RECALLED) != 0 else SPENT
         while outcome == SPENT and done < budget and atomic_load(words, WAITING) == 0:
-            backups = sweep_batch(m, batch, budget - done, discount, min_priority, noise)
+            backups = sweep_batch(m, batch, budget - done, constants)
             if backups == NIL:
                 outcome = EMPTY
             else:
@@ -117,12 +117,7 @@ class Alone:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         pass
 
     def arrays_moved(self) -> None:
@@ -151,12 +146,7 @@ class Gate(Alone):
         while not enter(self.words, who):
             time.sleep(0)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         leave(self.words)
         if self._asleep and self._is_work_left():
             self._wake()

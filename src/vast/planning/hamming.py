@@ -40,16 +40,21 @@ def neighbourhood(m: Memory) -> Neighbourhood:
     return Neighbourhood(m.key, m.slot, m.q, m.n, m.meta)
 
 
+class Estimate(NamedTuple):
+    """What is known so far of each action for one key, [A] each."""
+
+    q: NDArray[np.float64]
+    """the weighted sum of Q(s, a) over the nearest states, in the end the mean"""
+    distance: NDArray[np.int64]
+    """how far away these are, NIL if there are none"""
+    weight: NDArray[np.float64]
+    """how often the action was taken in them"""
+
+
 @part
-def consider(
-    m: Neighbourhood,
-    s: Int,
-    far: Int,
-    q: NDArray[np.float64],
-    distance: NDArray[np.int64],
-    weight: NDArray[np.float64],
-) -> None:
+def consider(m: Neighbourhood, s: Int, far: Int, found: Estimate) -> None:
     """Let state s, which is `far` away, speak for each action unless a nearer state has spoken."""
+    q, distance, weight = found
     for a in range(distance.size):
         count = m.n[s, a]
         if count > 0 and (distance[a] == NIL or far <= distance[a]):
@@ -62,18 +67,11 @@ def consider(
 
 
 @part
-def consider_key(
-    m: Neighbourhood,
-    k: np.uint64,
-    far: Int,
-    q: NDArray[np.float64],
-    distance: NDArray[np.int64],
-    weight: NDArray[np.float64],
-) -> None:
+def consider_key(m: Neighbourhood, k: np.uint64, far: Int, found: Estimate) -> None:
     """Let the state with this key, if there is one, speak."""
     s = find(m.key, m.slot, k)
     if s != NIL:
-        consider(m, s, far, q, distance, weight)
+        consider(m, s, far, found)
 
 
 @part
@@ -89,16 +87,10 @@ def farthest(distance: NDArray[np.int64]) -> Int:
 
 @part
 def scan(
-    m: Neighbourhood,
-    k: np.uint64,
-    q: NDArray[np.float64],
-    distance: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    far: NDArray[np.uint8],
-    settled: Int,
+    m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8], settled: Int
 ) -> None:
     """Compare with all states, farther away than `settled`, which have been considered already."""
-    limit = np.uint64(farthest(distance))
+    limit = np.uint64(farthest(found.distance))
     slots = np.uint64(m.meta[SLOTS])
     start = np.uint64(0)
     while start < slots:
@@ -111,39 +103,33 @@ def scan(
         if nearest <= limit:
             for i in range(size):
                 if settled < far[i] <= limit:
-                    consider(m, start + i, np.int64(far[i]), q, distance, weight)
-            limit = np.uint64(farthest(distance))
+                    consider(m, start + i, np.int64(far[i]), found)
+            limit = np.uint64(farthest(found.distance))
         start += size
 
 
 @part
-def estimate_one(
-    m: Neighbourhood,
-    k: np.uint64,
-    q: NDArray[np.float64],
-    distance: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    far: NDArray[np.uint8],
-) -> None:
+def estimate_one(m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8]) -> None:
     """Write the estimate for one key."""
+    q, distance, weight = found
     one = np.uint64(1)
     for a in range(distance.size):
         q[a] = 0.0
         distance[a] = NIL
     settled = 0
-    consider_key(m, k, 0, q, distance, weight)
+    consider_key(m, k, 0, found)
     if farthest(distance) > 0 and m.meta[SLOTS] > PROBE_1:
         settled = 1
         for b in range(BITS):
-            consider_key(m, k ^ (one << np.uint64(b)), 1, q, distance, weight)
+            consider_key(m, k ^ (one << np.uint64(b)), 1, found)
         if farthest(distance) > 1 and m.meta[SLOTS] > PROBE_2:
             settled = 2
             for b in range(BITS):
                 flipped = k ^ (one << np.uint64(b))
                 for c in range(b):
-                    consider_key(m, flipped ^ (one << np.uint64(c)), 2, q, distance, weight)
+                    consider_key(m, flipped ^ (one << np.uint64(c)), 2, found)
     if farthest(distance) > settled:
-        scan(m, k, q, distance, weight, far, settled)
+        scan(m, k, found, far, settled)
     for a in range(distance.size):
         if distance[a] != NIL:
             q[a] /= weight[a]
@@ -160,4 +146,4 @@ def estimate(
 ) -> None:
     """Write the estimates for each key, [K, A], and the distances they come from, NIL for none."""
     for i in range(keys.size):
-        estimate_one(m, keys[i], q[i], distance[i], weight, far)
+        estimate_one(m, keys[i], Estimate(q[i], distance[i], weight), far)

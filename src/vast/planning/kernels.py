@@ -9,11 +9,12 @@ Indices in the innermost loops are unsigned: Numba then need not look for ones t
 end of an array, which would keep LLVM from using vector instructions.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.planning.arguments import Columns
 from vast.planning.compiled import Float, Int, kernel, part, prefetch
 from vast.planning.edges import (
     count_edge,
@@ -38,6 +39,7 @@ from vast.planning.memory import (
     STATES,
     TRANSITIONS,
     Memory,
+    row_layout,
 )
 from vast.planning.queues import forget, set_priority, take
 
@@ -46,6 +48,38 @@ DONE, STATES_FULL, EDGES_FULL, COUNT_FULL, MISSING = range(5)
 
 AHEAD = 4
 """how many states ahead of the current one their predecessors are fetched"""
+
+
+# Python hands a kernel the fields of these one by one: Numba is slow to take a tuple apart.
+
+
+class Constants(NamedTuple):
+    """What a table is told once and for all."""
+
+    discount: Float
+    min_priority: Float
+    noise: Float
+    """which part of a value may be rounding"""
+
+
+class Transition(NamedTuple):
+    """One transition, as Algorithm 2 counts it."""
+
+    state: Int
+    action: Int
+    reward: Float
+    next_state: Int
+    terminal: bool
+
+
+@part
+def transition_at(columns: Columns, i: Int) -> Transition:
+    """Return one of several transitions."""
+    states, actions, rewards, next_states, terminals = columns
+    return Transition(
+        states[i], np.int64(actions[i]), rewards[i], next_states[i], bool(terminals[i])
+    )
+
 
 # --- values ---------------------------------------------------------------------------------------
 
@@ -63,23 +97,21 @@ def change_q(m: Memory, s: Int, a: Int, change: Float) -> Float:
 
 
 @part
-def queue_limit(value: Float, min_priority: Float, noise: Float) -> Float:
+def queue_limit(value: Float, constants: Constants) -> Float:
     """Return the priority up to which a state is not queued: p_min, or what may be rounding."""
-    return max(min_priority, noise * abs(value))
+    return max(constants.min_priority, constants.noise * abs(value))
+
+
+layout_of = part(row_layout)
 
 
 @part
-def row_words(n_actions: np.uint64) -> np.uint64:
-    """Return the length of a row in words of 8 bytes, a multiple of 8; see memory.py."""
-    return (np.uint64(2) * n_actions + np.uint64(9)) >> np.uint64(3) << np.uint64(3)
-
-
-@part
-def settle(m: Memory, s: Int, min_priority: Float, noise: Float) -> None:
+def settle(m: Memory, s: Int, constants: Constants) -> None:
     """Find V(s) among all actions, and queue s accordingly (Algorithm 2, lines 8-9)."""
     n_actions = np.uint64(m.q.shape[1])
-    row = np.uint64(s) * row_words(n_actions)
-    q_at = row + np.uint64(1)
+    layout = layout_of(m.q.shape[1])
+    row = np.uint64(s) * np.uint64(layout.size >> 3)
+    q_at = row + np.uint64(layout.q >> 3)
     best: Int = np.uint64(0)
     v: Float = m.f8[q_at]
     for a in range(np.uint64(1), n_actions):
@@ -90,7 +122,7 @@ def settle(m: Memory, s: Int, min_priority: Float, noise: Float) -> None:
         best = a if better else best
     m.best[s] = best
     v = 0.0 if v == -np.inf else v
-    limit = queue_limit(v, min_priority, noise)
+    limit = queue_limit(v, constants)
     set_priority(m, s, abs(m.f8[row] - v), limit)
 
 
@@ -111,23 +143,13 @@ def add_reward(m: Memory, s: Int, a: Int, reward: Float) -> None:
 
 
 @part
-def add_one(
-    m: Memory,
-    state: np.uint64,
-    action: Int,
-    reward: Float,
-    next_state: np.uint64,
-    terminal: bool,
-    discount: Float,
-    min_priority: Float,
-    noise: Float,
-) -> Int:
+def add_one(m: Memory, transition: Transition, constants: Constants) -> Int:
     """Count a transition (Algorithm 2, lines 13-16), unless there is no room for it."""
+    state, a, reward, next_state, terminal = transition
     if m.meta[SLOTS] - m.meta[N_FREE] + 2 > m.key.size:
         return STATES_FULL
     if not terminal and lacks_room(m, find(m.key, m.slot, next_state)):
         return EDGES_FULL
-    a = np.int64(action)
     s = obtain(m, state)
     if m.n[s, a] == MAX_COUNT:
         return COUNT_FULL
@@ -137,7 +159,7 @@ def add_one(
     else:
         t = obtain(m, next_state)
         count_edge(m, t, a << ACTION_SHIFT | s)
-        future = discount * m.u[t]
+        future = constants.discount * m.u[t]
     if m.n[s, a] == 0:
         m.q[s, a] = 0.0
         first = True
@@ -151,24 +173,14 @@ def add_one(
     target = reward + offset_of(m, s, a) + future
     q = m.q[s, a]
     change_q(m, s, a, (target - q - np.float64(m.carry[s, a])) / m.n[s, a])
-    settle(m, s, min_priority, noise)
+    settle(m, s, constants)
     return DONE
 
 
 @part
-def delete_one(
-    m: Memory,
-    state: np.uint64,
-    action: Int,
-    reward: Float,
-    next_state: np.uint64,
-    terminal: bool,
-    discount: Float,
-    min_priority: Float,
-    noise: Float,
-) -> Int:
+def delete_one(m: Memory, transition: Transition, constants: Constants) -> Int:
     """Uncount a transition (Algorithm 2, lines 19-30), unless it is not there."""
-    a = np.int64(action)
+    state, a, reward, next_state, terminal = transition
     s = find(m.key, m.slot, state)
     if s == NIL:
         return MISSING
@@ -186,7 +198,7 @@ def delete_one(
         if at == NIL:
             return MISSING
         uncount_edge(m, t, at)
-        future = discount * m.u[t]
+        future = constants.discount * m.u[t]
     m.n[s, a] -= 1
     m.meta[TRANSITIONS] -= 1
     if m.n[s, a] > 0:
@@ -201,7 +213,7 @@ def delete_one(
         m.reward_carry[s, a] = 0.0
         if s < m.offset.shape[0]:
             m.offset[s, a] = 0.0
-    settle(m, s, min_priority, noise)
+    settle(m, s, constants)
     if m.q[s, m.best[s]] == -np.inf:
         m.meta[STATES] -= 1
         release_if_unused(m, s)
@@ -224,29 +236,19 @@ def add(
     noise: Float,
 ) -> tuple[Int, Int]:
     """Add transitions from number `begin` on; return how far it got, and why no further."""
+    columns = (states, actions, rewards, next_states, terminals)
+    constants = Constants(discount, min_priority, noise)
     for i in range(begin, states.size):
-        outcome = add_one(
-            m,
-            states[i],
-            actions[i],
-            rewards[i],
-            next_states[i],
-            terminals[i],
-            discount,
-            min_priority,
-            noise,
-        )
+        outcome = add_one(m, transition_at(columns, i), constants)
         if outcome != DONE:
             return i, outcome
     return states.size, DONE
 
 
 @part
-def shift_count(
-    m: Memory, state: np.uint64, action: Int, next_state: np.uint64, terminal: bool, by: Int
-) -> bool:
+def shift_count(m: Memory, transition: Transition, by: Int) -> bool:
     """Change the bare count of a transition, and nothing else; refuse to go below zero."""
-    a = np.int64(action)
+    state, a, _, next_state, terminal = transition
     s = find(m.key, m.slot, state)
     if s == NIL:
         return False
@@ -266,21 +268,15 @@ def shift_count(
 
 
 @part
-def first_missing(
-    m: Memory,
-    states: NDArray[Any],
-    actions: NDArray[Any],
-    next_states: NDArray[Any],
-    terminals: NDArray[Any],
-) -> Int:
+def first_missing(m: Memory, columns: Columns) -> Int:
     """Return the number of the first transition that could not be deleted after those before it."""
-    found = states.size
-    for i in range(states.size):
-        if not shift_count(m, states[i], actions[i], next_states[i], terminals[i], -1):
+    found = columns[0].size
+    for i in range(columns[0].size):
+        if not shift_count(m, transition_at(columns, i), -1):
             found = i
             break
     for i in range(found):
-        shift_count(m, states[i], actions[i], next_states[i], terminals[i], 1)
+        shift_count(m, transition_at(columns, i), 1)
     return found
 
 
@@ -297,22 +293,14 @@ def delete(
     noise: Float,
 ) -> Int:
     """Delete all these transitions, or none: return the number of the first that is not there."""
+    columns = (states, actions, rewards, next_states, terminals)
+    constants = Constants(discount, min_priority, noise)
     if states.size > 1:
-        missing = first_missing(m, states, actions, next_states, terminals)
+        missing = first_missing(m, columns)
         if missing < states.size:
             return missing
     for i in range(states.size):
-        outcome = delete_one(
-            m,
-            states[i],
-            actions[i],
-            rewards[i],
-            next_states[i],
-            terminals[i],
-            discount,
-            min_priority,
-            noise,
-        )
+        outcome = delete_one(m, transition_at(columns, i), constants)
         if outcome != DONE:
             return i
     return states.size
@@ -320,19 +308,20 @@ def delete(
 
 @kernel
 def shift_reward(
-    m: Memory, s: Int, a: Int, change: Float, min_priority: Float, noise: Float
+    m: Memory, s: Int, a: Int, change: Float, discount: Float, min_priority: Float, noise: Float
 ) -> None:
     """Change the offset of E[r|s,a], and Q(s, a) with it."""
+    constants = Constants(discount, min_priority, noise)
     m.offset[s, a] += change
     change_q(m, s, a, change)
-    settle(m, s, min_priority, noise)
+    settle(m, s, constants)
 
 
 # --- sweeping -------------------------------------------------------------------------------------
 
 
 @part
-def tell_predecessors(m: Memory, t: Int, discount: Float, min_priority: Float, noise: Float) -> Int:
+def tell_predecessors(m: Memory, t: Int, constants: Constants) -> Int:
     """Pass the change of V(t) on to every Q(s, a) that leads to t (Algorithm 2, lines 4-10).
 
     This is where the time goes, and what `change_q` and `settle` do is written out for it: where
@@ -343,13 +332,15 @@ def tell_predecessors(m: Memory, t: Int, discount: Float, min_priority: Float, n
     v = m.q[t, np.uint64(m.best[t])]
     if v == -np.inf:
         v = 0.0
-    change = discount * (v - m.u[t])
+    change = constants.discount * (v - m.u[t])
     m.u[t] = v
-    one, two, four = np.uint64(1), np.uint64(2), np.uint64(4)
-    n_actions = np.uint64(m.q.shape[1])
-    words = row_words(n_actions)
-    carry_in_row = two + two * n_actions
-    best_in_row = np.uint64(7) + np.uint64(8) * n_actions
+    two, four = np.uint64(2), np.uint64(4)
+    layout = layout_of(m.q.shape[1])
+    words = np.uint64(layout.size >> 3)
+    q_in_row = np.uint64(layout.q >> 3)
+    carry_in_row = np.uint64(layout.carry >> 2)
+    carry_to_n = np.uint64((layout.n - layout.carry) >> 2)
+    best_in_row = np.uint64(layout.best >> 1)
     start = np.uint64(m.block[t, OFFSET])
     length = np.uint64(m.block[t, LENGTH])
     for i in range(start, start + length):
@@ -358,11 +349,11 @@ def tell_predecessors(m: Memory, t: Int, discount: Float, min_priority: Float, n
         a = (edge >> np.uint64(ACTION_SHIFT)) & np.uint64(255)
         count = np.float64(edge >> np.uint64(COUNT_SHIFT))
         row = s * words
-        q_at = row + one
+        q_at = row + q_in_row
         carry_at = two * row + carry_in_row + a
         best_at = four * row + best_in_row
         old = m.f8[q_at + a]
-        add = change * count / m.i4[carry_at + n_actions] + np.float64(m.f4[carry_at])
+        add = change * count / m.i4[carry_at + carry_to_n] + np.float64(m.f4[carry_at])
         new = old + add
         rounded = new - old
         m.f4[carry_at] = (old - (new - rounded)) + (add - rounded)
@@ -370,21 +361,19 @@ def tell_predecessors(m: Memory, t: Int, discount: Float, min_priority: Float, n
         best = np.uint64(m.i2[best_at])
         if a == best:
             if new < old:
-                settle(m, s, min_priority, noise)
+                settle(m, s, constants)
                 continue
         elif new > m.f8[q_at + best]:
             m.i2[best_at] = a
         else:
             continue
-        limit = queue_limit(new, min_priority, noise)
+        limit = queue_limit(new, constants)
         set_priority(m, s, abs(m.f8[row] - new), limit)
     return np.int64(length)
 
 
 @part
-def sweep_batch(
-    m: Memory, batch: NDArray[Any], budget: Int, discount: Float, min_priority: Float, noise: Float
-) -> Int:
+def sweep_batch(m: Memory, batch: NDArray[Any], budget: Int, constants: Constants) -> Int:
     """Finish the next few states of the queue; return the number of backups, or NIL if none."""
     taken = take(m, batch, budget)
     if taken == 0:
@@ -397,9 +386,7 @@ def sweep_batch(
             for i in range(start, start + np.uint64(m.block[t, LENGTH])):
                 prefetch(m.u, np.uint64(m.edge[i]) & np.uint64(STATE_MASK))
         if j >= AHEAD:
-            backups += tell_predecessors(
-                m, np.uint64(batch[j - AHEAD, 0]), discount, min_priority, noise
-            )
+            backups += tell_predecessors(m, np.uint64(batch[j - AHEAD, 0]), constants)
     m.meta[BACKUPS] += backups
     return backups
 
@@ -409,9 +396,10 @@ def sweep(
     m: Memory, batch: NDArray[Any], budget: Int, discount: Float, min_priority: Float, noise: Float
 ) -> Int:
     """Do backups in the order of the queue until the budget is spent or the queue is empty."""
+    constants = Constants(discount, min_priority, noise)
     done = 0
     while done < budget:
-        backups = sweep_batch(m, batch, budget - done, discount, min_priority, noise)
+        backups = sweep_batch(m, batch, budget - done, constants)
         if backups == NIL:
             break
         done += backups

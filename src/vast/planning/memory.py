@@ -9,7 +9,7 @@ cache line (exactly one line up to three actions):
 
 The arrays of these names are strided views into the rows; `f8`, `f4`, `i4` and `i2` are all their
 bytes as flat arrays of numbers, for the innermost loop, which so computes the place of a row only
-once. What only adding and deleting need lies elsewhere.
+once, and finds the fields in it by `row_layout`. What only adding and deleting need lies elsewhere.
 """
 
 from typing import Any, NamedTuple
@@ -118,13 +118,34 @@ FLAT = ("f8", "f4", "i4", "i2")
 """the two ways to see the rows"""
 
 
+class Row(NamedTuple):
+    """At which byte of a state's row its fields begin, U at 0, and how many bytes it has."""
+
+    q: int
+    carry: int
+    n: int
+    place: int
+    tag: int
+    best: int
+    size: int
+
+
+def row_layout(n_actions: int) -> Row:
+    """Return where the fields of a row are; Numba compiles this for the kernels, too."""
+    q = 8
+    carry = q + 8 * n_actions
+    n = carry + 4 * n_actions
+    place = n + 4 * n_actions
+    tag = place + 4
+    best = tag + 2
+    size = (best + 2 + 63) // 64 * 64
+    return Row(q, carry, n, place, tag, best, size)
+
+
 def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offsets: bool) -> Memory:
     """Return the memory of an empty table with room for so many states and edges."""
-    rows = _aligned_bytes(n_states, row_bytes(n_actions))
-    q_at = 8
-    carry_at = q_at + 8 * n_actions
-    n_at = carry_at + 4 * n_actions
-    place_at = n_at + 4 * n_actions
+    row = row_layout(n_actions)
+    rows = _aligned_bytes(n_states, row.size)
 
     def field(dtype: Any, start: int, width: int) -> Any:
         size = np.dtype(dtype).itemsize
@@ -135,12 +156,12 @@ def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offset
     pairs = (n_states, n_actions)
     memory = Memory(
         u=field(np.float64, 0, 1)[:, 0],
-        q=field(np.float64, q_at, n_actions),
-        carry=field(np.float32, carry_at, n_actions),
-        n=field(np.int32, n_at, n_actions),
-        place=field(np.int32, place_at, 1)[:, 0],
-        tag=field(np.int16, place_at + 4, 1)[:, 0],
-        best=field(np.int16, place_at + 6, 1)[:, 0],
+        q=field(np.float64, row.q, n_actions),
+        carry=field(np.float32, row.carry, n_actions),
+        n=field(np.int32, row.n, n_actions),
+        place=field(np.int32, row.place, 1)[:, 0],
+        tag=field(np.int16, row.tag, 1)[:, 0],
+        best=field(np.int16, row.best, 1)[:, 0],
         block=_aligned_bytes(n_states, 16).view(np.int32),
         edge=np.zeros(n_edges, np.int64),
         free_block=np.full(N_SIZE_CLASSES, NIL, np.int64),
@@ -162,12 +183,6 @@ def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offset
     )
     memory.meta[[FREE_STATE, TOP, FREE_CHUNK]] = NIL
     return memory
-
-
-def row_bytes(n_actions: int) -> int:
-    """Return the bytes of a state's row: U, A times (Q, carry, N), place, tag and best."""
-    used = 8 + n_actions * (8 + 4 + 4) + 8
-    return -(-used // 64) * 64
 
 
 def _aligned_bytes(rows: int, width: int) -> NDArray[np.uint8]:

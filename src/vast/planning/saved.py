@@ -139,6 +139,8 @@ def _check(m: Memory, slots: int, edges: int, chunks: int) -> None:
     _require(_within(m.terminal[rows], 0, MAX_COUNT + 1), "terminal")
     _require(blocks_are_sound(m, np.zeros(edges, np.bool_)), "block")
     _require(free_states_are_sound(m, in_use(m)), "block")
+    keys = np.sort(m.key[rows][in_use(m)])
+    _require((keys[1:] != keys[:-1]).all(), "key")
     waiting = m.tag[rows] != 0
     _require(np.count_nonzero(waiting) == meta[QUEUED], "tag")
     if len(m.heap):

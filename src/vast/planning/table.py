@@ -102,7 +102,7 @@ class TransitionTable:
         # A change that rounding alone could keep going round a loop of states is not worth passing
         # on; `kernels.change_q` keeps that as small as this.
         noise = 2 * sys.float_info.epsilon / (1 - self.discount)
-        self._numbers = (self.discount, self.min_priority, noise)
+        self._constants = kernels.Constants(self.discount, self.min_priority, noise)
         self._gate = Alone()
         self._use(allocate(n_actions, MIN_STATES, MIN_EDGES, exact=queue == "exact", offsets=False))
         self._batch = np.zeros((BATCH, 2), np.int64)
@@ -140,7 +140,7 @@ class TransitionTable:
         next_states: ArrayLike,
         terminals: ArrayLike,
     ) -> None:
-        """Count transitions given as arrays, in their order."""
+        """Count transitions given as arrays, in their order: all, or OverflowError and none."""
         batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
         with self._gate:
             self._add(batch)
@@ -173,7 +173,7 @@ class TransitionTable:
                 shape = self._memory.q.shape
                 self._use(self._memory._replace(offset=np.zeros(shape)))
             change = reward - self._mean_reward(s, a)
-            kernels.shift_reward(self._memory, s, a, change, *self._numbers[1:])
+            kernels.shift_reward(self._memory, s, a, change, *self._constants)
 
     # --- planning ---------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class TransitionTable:
         while done < budget:
             with self._gate:
                 slice_ = min(budget - done, SLICE)
-                backups = kernels.sweep(self._memory, self._batch, slice_, *self._numbers)
+                backups = kernels.sweep(self._memory, self._batch, slice_, *self._constants)
             done += backups
             if backups < slice_:
                 break
@@ -362,7 +362,7 @@ class TransitionTable:
     def sweep_between(self, gate: Gate, max_backups: int) -> tuple[int, int]:
         """Sweep, in a thread of its own, whenever nobody else is at the gate; see gate.py."""
         return sweep_between(
-            self._memory, gate.words, self._background_batch, max_backups, *self._numbers
+            self._memory, gate.words, self._background_batch, max_backups, *self._constants
         )
 
     # --- inside -----------------------------------------------------------------------------------
@@ -382,15 +382,20 @@ class TransitionTable:
 
     def _add(self, transitions: Columns) -> None:
         done, outcome = 0, kernels.STATES_FULL
-        while outcome != kernels.DONE:
-            done, outcome = kernels.add(self._memory, done, *transitions, *self._numbers)
-            if outcome == kernels.COUNT_FULL:
-                raise OverflowError(f"a state and action can be counted {MAX_COUNT} times")
-            if outcome != kernels.DONE:
-                self._grow(states=outcome == kernels.STATES_FULL)
+        try:
+            while outcome != kernels.DONE:
+                done, outcome = kernels.add(self._memory, done, *transitions, *self._constants)
+                if outcome == kernels.COUNT_FULL:
+                    raise OverflowError(f"a state and action can be counted {MAX_COUNT} times")
+                if outcome != kernels.DONE:
+                    self._grow(states=outcome == kernels.STATES_FULL)
+        except (OverflowError, MemoryError):
+            added: Any = tuple(column[:done] for column in transitions)
+            self._delete(added)
+            raise
 
     def _delete(self, transitions: Columns) -> None:
-        missing = kernels.delete(self._memory, *transitions, *self._numbers)
+        missing = kernels.delete(self._memory, *transitions, *self._constants)
         if missing < len(transitions[0]):
             state, action, _, next_state, terminal = (column[missing] for column in transitions)
             end = "the end" if terminal else f"state {next_state}"
@@ -405,13 +410,8 @@ class TransitionTable:
         n_states, n_edges = len(old.key) * (1 + states), len(old.edge) * (2 - states)
         if n_states > MAX_STATES or n_edges > MAX_EDGES:
             raise OverflowError(f"a table holds up to {MAX_STATES} states and {MAX_EDGES} edges")
-        new = allocate(
-            self.n_actions,
-            n_states,
-            n_edges,
-            exact=self.queue == "exact",
-            offsets=len(old.offset) > 0,
-        )
+        exact, offsets = self.queue == "exact", len(old.offset) > 0
+        new = allocate(self.n_actions, n_states, n_edges, exact=exact, offsets=offsets)
         copy_into(new, old)
         index.rebuild_index(new, in_use(new))
         self._use(new)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vast.replay.episodes import Episodes, Fate
 from vast.replay.ring import Numbers, Ring
 from vast.replay.saved import as_array, require
-from vast.replay.tables import NONE, States, Table, Transitions, batched, revise
+from vast.replay.tables import NONE, Ledger, States, Table, Transitions, batched, revise
 
 
 class Revision(NamedTuple):
@@ -40,10 +40,13 @@ class Assignments:
     terminal, frame i + 1 have states. It can be revised as long as frame i is stored.
     """
 
-    def __init__(self, episodes: Episodes, table: Table | None) -> None:
+    def __init__(
+        self, episodes: Episodes, table: Table | None, ledger: Ledger | None = None
+    ) -> None:
         self._episodes = episodes
         self._ring = episodes.ring
         self._table = table
+        self._ledger = ledger
         self._batched = batched(table)
         self._state = np.zeros(self._ring.capacity, np.uint64)
         self._encoded = np.zeros(self._ring.capacity, np.bool_)
@@ -59,12 +62,20 @@ class Assignments:
     def close_terminal(self, number: int, action: int, reward: float) -> None:
         """Count the terminal transition after a frame, if the frame has a state."""
         slot = self._ring.slot(number)
-        if self._table is not None and self._encoded[slot]:
-            self._table.add(int(self._state[slot]), action, reward, None)
+        if self._encoded[slot]:
+            ends = Transitions(
+                states=self._state[slot : slot + 1].copy(),
+                actions=np.array([action], np.uint8),
+                rewards=np.array([reward]),
+                next_states=np.zeros(1, np.uint64),
+                terminals=np.ones(1, np.bool_),
+                numbers=np.array([number]),
+            )
+            self._revise(ends, NONE)
 
     def delete_outgoing(self, number: int) -> None:
         """Uncount what followed a frame that is about to be evicted."""
-        revise(self._batched, NONE, self._following(np.array([number])))
+        self._revise(NONE, self._following(np.array([number])))
 
     # --- states -----------------------------------------------------------------------------------
 
@@ -127,12 +138,17 @@ class Assignments:
         self._state[slots], self._encoded[slots] = new, True
         added = self._following(touched)
         try:
-            revise(self._batched, added, deleted)
+            self._revise(added, deleted)
         except Exception:
             self._state[slots], self._encoded[slots] = old, encoded
             raise
         changed = int(np.count_nonzero(changes & encoded))
         return Revision(int(np.count_nonzero(encoded)), changed, added, deleted)
+
+    def _revise(self, added: Transitions, deleted: Transitions) -> None:
+        revise(self._batched, added, deleted)
+        if self._ledger is not None:
+            self._ledger.revise(added, deleted)
 
     # --- transitions ------------------------------------------------------------------------------
 
@@ -158,6 +174,7 @@ class Assignments:
             rewards=self._episodes.reward[slots],
             next_states=np.where(terminals, np.uint64(0), self.states(frames + 1)),
             terminals=terminals,
+            numbers=frames,
         )
 
     # --- saving -----------------------------------------------------------------------------------
@@ -169,7 +186,7 @@ class Assignments:
 
     def restored(self, episodes: Episodes, saved: Mapping[str, Any]) -> "Assignments":
         """Return the saved assignments; the table is saved by itself, and taken to fit."""
-        new = Assignments(episodes, self._table)
+        new = Assignments(episodes, self._table, self._ledger)
         ring: Ring = episodes.ring
         state = as_array(saved, "state", np.dtype(np.uint64))
         encoded = as_array(saved, "encoded", np.dtype(np.bool_))

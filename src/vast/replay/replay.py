@@ -12,7 +12,7 @@ from vast.replay.frames import Frames
 from vast.replay.ring import Numbers, Ring, require_count
 from vast.replay.sampling import Cursor, Minibatch, Sampler, Segments, Steps
 from vast.replay.saved import as_number, require
-from vast.replay.tables import Table
+from vast.replay.tables import Ledger, Table
 
 VERSION = 1
 
@@ -34,6 +34,7 @@ class Replay:
         dtype: the type of an observation's numbers.
         history: k, the number of frames before the current one that the encoder sees.
         table: where transitions are counted, empty to begin with; None if nowhere.
+        ledger: what else is told of every transition counted and uncounted, if anything.
         compressed: keep frames compressed, for less memory and more time.
         delete_evicted: uncount a transition when the frame it leaves from is evicted.
     """
@@ -47,6 +48,7 @@ class Replay:
         dtype: DTypeLike = np.uint8,
         history: int = 0,
         table: Table | None = None,
+        ledger: Ledger | None = None,
         compressed: bool = False,
         delete_evicted: bool = False,
     ) -> None:
@@ -62,7 +64,7 @@ class Replay:
         ring = Ring(capacity)
         episodes = Episodes(ring, n_actions)
         frames = Frames(ring, shape, dtype, compressed)
-        self._use(frames, episodes, Assignments(episodes, table), Cursor())
+        self._use(frames, episodes, Assignments(episodes, table, ledger), Cursor())
 
     def _use(
         self, frames: Frames, episodes: Episodes, assignments: Assignments, cursor: Cursor

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.replay.ring import Numbers
+
 States = NDArray[np.uint64]
 Actions = NDArray[np.uint8]
 Rewards = NDArray[np.float64]
@@ -41,6 +43,20 @@ class Transitions(NamedTuple):
     next_states: States
     """0 where the transition is terminal"""
     terminals: Flags
+    numbers: Numbers
+    """of the frames that they leave from: when they happened"""
+
+    @property
+    def columns(self) -> tuple[States, Actions, Rewards, States, Flags]:
+        """What a table takes."""
+        return self.states, self.actions, self.rewards, self.next_states, self.terminals
+
+
+class Ledger(Protocol):
+    """Something beside the table that must know of every transition counted and uncounted."""
+
+    def revise(self, added: Transitions, deleted: Transitions) -> None:
+        """Take note of a change that the table has already made."""
 
 
 NONE = Transitions(
@@ -49,6 +65,7 @@ NONE = Transitions(
     np.zeros(0),
     np.zeros(0, np.uint64),
     np.zeros(0, np.bool_),
+    np.zeros(0, np.int64),
 )
 
 
@@ -91,13 +108,13 @@ def revise(table: BatchTable, added: Transitions, deleted: Transitions) -> None:
     at no moment without counts, and keeps what `set_reward` has set.
     """
     if len(added.states):
-        table.add_many(*added)
+        table.add_many(*added.columns)
     try:
         if len(deleted.states):
-            table.delete_many(*deleted)
+            table.delete_many(*deleted.columns)
     except Exception:
         if len(added.states):
-            table.delete_many(*added)
+            table.delete_many(*added.columns)
         raise
 
 

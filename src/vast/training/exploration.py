@@ -1,4 +1,4 @@
-"""How much an agent explores: random at first, then less and less."""
+"""When an agent tries something else: epsilon-greedy, with a schedule that knows of no end."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from vast.errors import UserError
 
 @dataclass(frozen=True)
 class ExplorationConfig:
-    """The schedule of epsilon, the share of random actions, in steps of the environment."""
+    """The share of random actions over time; supplement, 'Hyperparameters'."""
 
     burn_in: int = 50_000
-    """steps of random actions before anything is trained; supplement, 'Hyperparameters'"""
+    """environment steps of random actions only, before any training"""
     first: float = 1.0
-    """epsilon when training begins; supplement"""
+    """epsilon when the burn-in ends"""
     final: float = 0.1
-    """epsilon in the end; supplement"""
+    """epsilon in the end"""
     anneal_steps: int = 200_000
-    """steps in which epsilon falls from first to final, linearly, after burn_in; supplement"""
+    """environment steps in which it falls, linearly, from the one to the other"""
 
     def __post_init__(self) -> None:
         for name in ("burn_in", "anneal_steps"):
@@ -27,21 +27,28 @@ class ExplorationConfig:
                 raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more steps")
         for name in ("first", "final"):
             if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name} {getattr(self, name)}: allowed is 0 to 1")
+                raise UserError(f"epsilon {name} {getattr(self, name)}: allowed is 0 to 1")
 
     def epsilon_at(self, step: int) -> float:
-        """Return epsilon after so many steps: 1 before `burn_in`, then on a line."""
+        """Return epsilon after so many environment steps."""
         if step < self.burn_in:
             return 1.0
-        if step >= self.burn_in + self.anneal_steps:
-            return self.final
-        done = (step - self.burn_in) / self.anneal_steps
+        since = step - self.burn_in
+        done = 1.0 if since >= self.anneal_steps else since / self.anneal_steps
         return self.first + done * (self.final - self.first)
 
 
-def epsilon_greedy(q: NDArray[np.floating], epsilon: float, rng: np.random.Generator) -> int:
-    """Return a random action in a share `epsilon` of cases, else one of the best by chance."""
-    if rng.random() < epsilon:
-        return int(rng.integers(len(q)))
+def greedy(q: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Return the best action; ties are broken at random."""
     best = np.flatnonzero(q == q.max())
-    return int(best[rng.integers(len(best))] if len(best) > 1 else best[0])
+    return int(best[0] if len(best) == 1 else rng.choice(best))
+
+
+def explores(epsilon: float, rng: np.random.Generator) -> bool:
+    """Tell, with probability `epsilon`, to act at random: no values are needed then."""
+    return bool(rng.random() < epsilon)
+
+
+def epsilon_greedy(q: NDArray[np.float64], epsilon: float, rng: np.random.Generator) -> int:
+    """Return a random action in a share `epsilon` of calls, otherwise the best one."""
+    return int(rng.integers(len(q))) if explores(epsilon, rng) else greedy(q, rng)

@@ -1,10 +1,14 @@
-"""What the training loop, checkpoints and test epochs know of an agent."""
+"""What the training loop, checkpoints and test epochs know of an agent, and of experiments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+
+Env = gymnasium.Env[Any, Any]
 
 Observation = NDArray[Any]
 """an image of bytes, [rows, columns, channels], or a vector of floats"""
@@ -30,6 +34,32 @@ class FrameStore(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Transition:
+    """One step as an agent learns from it."""
+
+    observation: Any
+    action: int
+    reward: float
+    next_observation: Any
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+    """of the next observation"""
+
+
+Observe = Callable[[Transition], None]
+"""how an agent is handed a transition it did not choose"""
+
+
+class Intervention(Protocol):
+    """Something that happens once, at a step of an experiment."""
+
+    def apply(self, env: Env, observe: Observe) -> None:
+        """Do it to the environment; hand the agent what it is to learn from."""
+        ...
+
+
 class Policy(Protocol):
     """How an agent acts when nobody learns: it may remember what it saw, but leaves no trace."""
 
@@ -41,6 +71,10 @@ class Policy(Protocol):
         """Choose an action."""
         ...
 
+    def q_values(self) -> NDArray[np.float64]:
+        """Return what each action is worth."""
+        ...
+
     def observe(self, observation: Observation) -> None:
         """See what came of it."""
         ...
@@ -49,13 +83,14 @@ class Policy(Protocol):
 class Agent(Protocol):
     """Something that lives through one episode after another and learns from them.
 
-    Its calls alternate: `begin`, then `decide` and `observe` again and again; when `observe` was
-    told that the episode ended, `begin` comes next. All learning happens in `observe`, by the
-    agent's own schedule, which counts the steps observed and knows of no end.
+    Its calls alternate: `begin`, then `decide`, `observe` and `train` again and again; when
+    `observe` was told that the episode ended, `begin` comes next. When it trains is the affair of
+    its own schedule, which counts the decisions taken and knows of no end. It can also be shown
+    steps that it did not decide: these are observed, and not counted.
     """
 
     steps: int
-    """environment steps observed"""
+    """environment steps: decisions taken"""
 
     @property
     def frame_store(self) -> FrameStore | None:
@@ -78,7 +113,14 @@ class Agent(Protocol):
         terminated: bool,
         truncated: bool,
     ) -> None:
-        """Learn what an action, decided or not, has brought."""
+        """Learn what an action, whoever decided it, has brought."""
+        ...
+
+    def train(self) -> bool:
+        """Do one training step if one is due; return whether more are due before the next step.
+
+        When none is due any more, another call changes nothing.
+        """
         ...
 
     def cut(self) -> None:
@@ -91,6 +133,10 @@ class Agent(Protocol):
 
     def metrics(self) -> dict[str, float]:
         """Return what was measured since the last call, by the names of docs/metrics.md."""
+        ...
+
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
         ...
 
     def state_dict(self) -> State:

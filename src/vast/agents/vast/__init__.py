@@ -1,0 +1,1 @@
+"""VaST: the paper's agent."""

@@ -1,0 +1,116 @@
+"""VaST's numbers, by what they are for."""
+
+from dataclasses import replace
+
+from vast.agents.vast.config import PlanningConfig, ReplayConfig, TrainingConfig, VaSTConfig
+from vast.model.config import ModelConfig, NetworkConfig
+from vast.training.exploration import ExplorationConfig
+
+VECTOR_NETWORK = NetworkConfig(
+    kind="mlp", mlp_hidden=(128, 128), transition_hidden=(128,), signed_code=True
+)
+
+
+def paper(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
+    """Return the numbers as published (supplement, 'Hyperparameters').
+
+    The paper has no task with vectors; there the networks are perceptrons.
+    """
+    config = VaSTConfig()
+    if len(shape) == 1:
+        config = replace(config, model=replace(config.model, network=VECTOR_NETWORK))
+    if task == "plus-maze":
+        return replace(
+            config,
+            exploration=ExplorationConfig(10_000, 1.0, 0.1, 40_000),
+            replay=ReplayConfig(capacity=100_000),
+        )
+    if task == "pong":
+        return replace(
+            config,
+            model=replace(config.model, n_bits=64, history=3, max_gradient_norm=100.0),
+            exploration=ExplorationConfig(50_000, 1.0, 0.1, 1_000_000),
+            replay=ReplayConfig(capacity=1_000_000, compressed=True),
+        )
+    return config
+
+
+def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
+    """Return numbers that learn in minutes on two cores; docs/fast.md tells what each brings."""
+    image = len(shape) == 3
+    resize = small_size(shape) if image else None
+    weight = shape[0] * shape[1] / (resize[0] * resize[1]) if resize else 1.0
+    config = VaSTConfig(
+        resize=resize,
+        model=ModelConfig(
+            n_bits=32 if image else 24,
+            network=replace(
+                VECTOR_NETWORK,
+                mlp_hidden=(256, 256) if image else (128, 128),
+                mean_output_bias=True,
+            ),
+            standardise=True,
+            reconstruction_weight=weight,
+            learning_rate=1e-3,
+            final_learning_rate=2e-4,
+            learning_rate_steps=6000,
+            max_gradient_norm=None,
+            ema_decay=0.998,
+        ),
+        replay=ReplayConfig(capacity=500_000),
+        training=TrainingConfig(
+            every=8, batch=128, segment=8, burst=3000, retabulate=256, overlap=True
+        ),
+        planning=PlanningConfig(backups_per_training=40_000, reward_horizon=3000.0),
+        exploration=ExplorationConfig(5000, 1.0, 0.1, 10_000),
+        tabulate_burn_in=False,
+        restlessness=0.3,
+    )
+    if task == "t-maze":
+        return replace(
+            config,
+            training=replace(config.training, burst=2000),
+            exploration=ExplorationConfig(3000, 1.0, 0.05, 4000),
+        )
+    if task == "h-maze":
+        return replace(config, exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000))
+    if task in ("large-maze", "large-maze-hazards"):
+        return replace(
+            config,
+            model=replace(config.model, n_bits=64),
+            training=replace(config.training, burst=5000, every=16),
+            exploration=ExplorationConfig(50_000, 1.0, 0.1, 100_000),
+        )
+    if task == "pong":
+        return replace(
+            config,
+            model=replace(config.model, n_bits=64, history=3),
+            exploration=ExplorationConfig(20_000, 1.0, 0.1, 100_000),
+        )
+    return config
+
+
+def debug(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
+    """Return the smallest agent that does everything, within seconds."""
+    config = cpu(task, shape)
+    network = replace(config.model.network, mlp_hidden=(32,), transition_hidden=(16,))
+    return replace(
+        config,
+        model=replace(config.model, n_bits=16, network=network, ema_decay=0.9),
+        replay=ReplayConfig(capacity=2000),
+        training=replace(config.training, batch=32, burst=20, retabulate=32, every=4),
+        exploration=ExplorationConfig(100, 1.0, 0.1, 100),
+    )
+
+
+def small_size(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the size of images that a perceptron learns from quickly: a quarter in each direction.
+
+    Images that are small already are left as they are.
+    """
+    rows, columns = shape[:2]
+    shrink = 4 if min(rows, columns) >= 40 else 1
+    return max(rows // shrink, 1), max(columns // shrink, 1)
+
+
+PRESETS = {"paper": paper, "cpu": cpu, "debug": debug}

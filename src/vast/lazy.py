@@ -1,0 +1,16 @@
+"""Public names that are imported when they are first used, so that `import vast` is quick."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a package: name -> the module that has it."""
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(places[name]), name)
+
+    return get

@@ -1,0 +1,167 @@
+"""What a run measures, as lines of JSON; and as TensorBoard events, where that is installed."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from vast.errors import UserError
+
+OWN_KEYS = ("step", "wall_seconds")
+
+
+class MetricsLog:
+    """A file to which rows are added, one JSON object per line, each written at once.
+
+    A row that a killed process did not finish is removed. The same numbers go to the folder
+    `events` beside the file if TensorBoard is installed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self._events = Events(self.path.parent / "events")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: a row is in the file as soon as it is written.
+            self._file = self.path.open("a+b", buffering=0)
+            self._file.seek(0)
+            self._file.truncate(_end_of_rows(self._file.read()))
+        except OSError as error:
+            raise UserError(f"cannot write {self.path}: {error.strerror}") from error
+        self._offset = self._file.seek(0, os.SEEK_END)
+
+    @property
+    def offset(self) -> int:
+        """How many bytes the rows so far take; a checkpoint keeps it."""
+        return self._offset
+
+    def write(self, step: int, wall_seconds: float, values: Mapping[str, float]) -> None:
+        """Add a row. What is not finite is written as null."""
+        for key in OWN_KEYS:
+            if key in values:
+                raise ValueError(f"{key} is given by itself, not among the values")
+        row = {"step": step, "wall_seconds": wall_seconds, **values}
+        line = json.dumps({key: _number(row[key]) for key in row}, allow_nan=False) + "\n"
+        self._append(line.encode())
+        self._events.write(step, {key: float(values[key]) for key in values})
+
+    def sync(self) -> int:
+        """Wait until all rows are on the disk, as a checkpoint counts on them; return `offset`."""
+        os.fsync(self._file.fileno())
+        return self._offset
+
+    def rewind(self, offset: int) -> None:
+        """Remove the rows after `offset`: the run goes on from a checkpoint made there.
+
+        UserError, and nothing changed, if the file is shorter, or no row ends there.
+        """
+        if offset > self._offset:
+            raise UserError(
+                f"{self.path} has {self._offset} bytes: the checkpoint goes on from {offset}"
+            )
+        self._file.seek(0)
+        rows = self._file.read(offset)
+        if _end_of_rows(rows) != offset:
+            raise UserError(f"{self.path} is not of this run: no row ends at byte {offset}")
+        self._file.truncate(offset)
+        self._offset = self._file.seek(0, os.SEEK_END)
+        steps = [row["step"] for row in _parse(self.path, rows)]
+        self._events.rewind(steps[-1] + 1 if steps else 0)
+
+    def close(self) -> None:
+        """Finish."""
+        self._file.close()
+        self._events.close()
+
+    def __enter__(self) -> "MetricsLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _append(self, line: bytes) -> None:
+        try:
+            left = memoryview(line)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            self._file.truncate(self._offset)
+            raise UserError(f"cannot write {self.path}: {error.strerror}") from error
+        self._offset += len(line)
+
+
+class Events:
+    """The same numbers for TensorBoard; does nothing where it is not installed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writer: Any = None
+        self._purge_step: int | None = None
+        self._installed = find_spec("tensorboard") is not None
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """Add the values that are finite."""
+        if not self._installed:
+            return
+        if self._writer is None:
+            try:
+                # Imported here, for it takes seconds.
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                self._installed = False
+                return
+            self._writer = SummaryWriter(str(self.folder), purge_step=self._purge_step)
+        for name, value in values.items():
+            if math.isfinite(value):
+                self._writer.add_scalar(name, value, step)
+        self._writer.flush()
+
+    def rewind(self, step: int) -> None:
+        """Let what is written next hide what was written from `step` on."""
+        self.close()
+        self._purge_step = step
+
+    def close(self) -> None:
+        """Finish."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a log, which may be growing; a last line that has no end yet is left out.
+
+    UserError if it cannot be read or holds something else.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    return _parse(path, content[: _end_of_rows(content)])
+
+
+def _end_of_rows(content: bytes) -> int:
+    return content.rfind(b"\n") + 1
+
+
+def _parse(path: Path, content: bytes) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict) or type(row.get("step")) is not int:
+            raise UserError(f"{path}, line {number}: this is no row of metrics")
+        rows.append(row)
+    return rows
+
+
+def _number(value: float) -> float | int | None:
+    """Return a number of any library as one of Python's, or None if JSON has none for it."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return value if math.isfinite(value) else None
