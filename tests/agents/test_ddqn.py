@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agents.worlds import GridMaze, live
-from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
+from tests.agents.mazes import GridMaze, live
+from vast.agents.ddqn.config import PrioritizedDDQNConfig
+from vast.agents.ddqn.mind import PrioritizedDDQNMind
 from vast.agents.ddqn.ranks import Ranks
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
@@ -17,12 +18,12 @@ from vast.training.exploration import ExplorationConfig
 SMALL = NetworkConfig(kind="mlp", mlp_hidden=(16,))
 
 
-def agent(**fields: Any) -> PrioritizedDDQN:
+def agent(**fields: Any) -> PrioritizedDDQNMind:
     schedule = ExplorationConfig(burn_in=20)
     config = PrioritizedDDQNConfig(
         **{"replay": 300, "network": SMALL, "exploration": schedule, **fields}
     )
-    return PrioritizedDDQN((2,), "float32", 4, config, np.random.SeedSequence(0))
+    return PrioritizedDDQNMind((2,), "float32", 4, config, np.random.SeedSequence(0))
 
 
 events = st.lists(
@@ -135,13 +136,13 @@ def test_errors_are_those_of_double_q_learning() -> None:
     for row in range(len(numbers)):
         before, after = steps.frames[row, :-1], steps.frames[row, 1:]
         best = mind.values(after).argmax()
-        worth = 0.0 if steps.terminals[row] else mind._target.outputs(after[None])[0, best]
+        worth = 0.0 if steps.terminals[row] else mind.target.outputs(after[None])[0, best]
         expected = steps.rewards[row] + 0.9 * worth - mind.values(before)[steps.actions[row]]
         assert errors[row] == pytest.approx(expected, abs=1e-5)
     # the two networks disagree on which action is best, so that it matters which one chooses
     seen = steps.frames[:, 1:]
-    chosen = mind._network.outputs(seen).argmax(1)
-    assert (chosen != mind._target.outputs(seen).argmax(1)).any()
+    chosen = mind.network.outputs(seen).argmax(1)
+    assert (chosen != mind.target.outputs(seen).argmax(1)).any()
 
 
 def test_the_target_network_is_copied_when_it_is_time() -> None:
@@ -149,13 +150,11 @@ def test_the_target_network_is_copied_when_it_is_time() -> None:
     env = GridMaze()
     seen = np.array([[1, 2]], np.float32)
     live(mind, env, 49)
-    assert (mind._target.outputs(seen[None]) != mind._network.outputs(seen[None])).any()
+    assert (mind.target.outputs(seen[None]) != mind.network.outputs(seen[None])).any()
     live(mind, env, 1, begin=False)
-    np.testing.assert_array_equal(
-        mind._target.outputs(seen[None]), mind._network.outputs(seen[None])
-    )
+    np.testing.assert_array_equal(mind.target.outputs(seen[None]), mind.network.outputs(seen[None]))
     live(mind, env, 1, begin=False)
-    assert (mind._target.outputs(seen[None]) != mind._network.outputs(seen[None])).any()
+    assert (mind.target.outputs(seen[None]) != mind.network.outputs(seen[None])).any()
 
 
 def test_a_training_step_weighs_its_errors_and_makes_them_priorities() -> None:
@@ -165,8 +164,11 @@ def test_a_training_step_weighs_its_errors_and_makes_them_priorities() -> None:
     assert mind.frame_store is not None
     twin.load_state_dict(mind.state_dict(), [mind.frame_store.frames_since(mind.replay.oldest)])
     mind.metrics()
+    mind.decide()
+    twin.decide()
     seen, reward, terminated, truncated, _ = env.step(np.int64(0))
     mind.observe(0, reward, seen, terminated, truncated)
+    mind.train()
 
     twin._seen.see(seen)
     twin._stepped(0, reward)
@@ -187,10 +189,10 @@ def test_both_networks_are_shown_the_same_once_inputs_are_standardised() -> None
     mind = agent(standardise_after=10)
     live(mind, GridMaze(), 9)
     seen = np.array([[[1, 2]]], np.float32)
-    before = mind._network.outputs(seen)
+    before = mind.network.outputs(seen)
     live(mind, GridMaze(), 1, begin=False)
-    assert (mind._network.outputs(seen) != before).any()
-    np.testing.assert_array_equal(mind._target.outputs(seen), mind._network.outputs(seen))
+    assert (mind.network.outputs(seen) != before).any()
+    np.testing.assert_array_equal(mind.target.outputs(seen), mind.network.outputs(seen))
 
 
 @pytest.mark.parametrize("history", [0, 2])

@@ -7,17 +7,20 @@ import numpy as np
 import pytest
 
 import vast  # noqa: F401 (registers the environments)
-from tests.agents.worlds import GridMaze, episode, live
-from vast.agents.lsh import LSH, LSHConfig
-from vast.agents.lsh.config import Planning
+from tests.agents.mazes import GridMaze, episode, live
+from vast.agents.config import Planner
+from vast.agents.lsh.config import LSHConfig
+from vast.agents.lsh.mind import LSHMind
 from vast.errors import UserError
 from vast.training.exploration import ExplorationConfig
 
 ALWAYS_RANDOM = ExplorationConfig(burn_in=10**9)
 
 
-def agent(shape: tuple[int, ...], dtype: str, seed: int, config: LSHConfig | None = None) -> LSH:
-    return LSH(shape, dtype, 4, config or LSHConfig(), np.random.SeedSequence(seed))
+def agent(
+    shape: tuple[int, ...], dtype: str, seed: int, config: LSHConfig | None = None
+) -> LSHMind:
+    return LSHMind(shape, dtype, 4, config or LSHConfig(), np.random.SeedSequence(seed))
 
 
 def bits_that_differ(one: int, two: int) -> int:
@@ -103,9 +106,9 @@ def test_the_table_counts_the_transitions_between_codes(history: int) -> None:
 
 def test_background_planning_reaches_the_values_of_inline_planning() -> None:
     minds = []
-    plannings: tuple[Planning, ...] = ("inline", "background")
-    for planning in plannings:
-        config = LSHConfig(planning=planning, exploration=ALWAYS_RANDOM)
+    planners: tuple[Planner, ...] = ("inline", "background")
+    for planner in planners:
+        config = LSHConfig(planner=planner, exploration=ALWAYS_RANDOM)
         mind = agent((2,), "float32", 0, config)
         live(mind, GridMaze(), 300)
         mind.close()
@@ -120,8 +123,8 @@ def test_background_planning_reaches_the_values_of_inline_planning() -> None:
 def test_wrong_numbers_are_refused_in_one_line() -> None:
     with pytest.raises(UserError, match="n_bits 65: allowed is 1 to 64"):
         LSHConfig(n_bits=65)
-    with pytest.raises(UserError, match=r"unknown planning 'inlin'.*did you mean 'inline'"):
-        LSHConfig(planning="inlin")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"unknown planner 'inlin'.*did you mean 'inline'"):
+        LSHConfig(planner="inlin")  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"discount 1.0"):
         LSHConfig(discount=1.0)
 

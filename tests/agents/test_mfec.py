@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from vast.agents.mfec import MFEC, MFECConfig
+from vast.agents.mfec.config import MFECConfig
+from vast.agents.mfec.mind import MFECMind
 from vast.errors import UserError
 from vast.planning import TransitionTable
 from vast.training.exploration import ExplorationConfig
@@ -16,9 +17,9 @@ from vast.training.exploration import ExplorationConfig
 GREEDY = ExplorationConfig(burn_in=0, first=0.0, final=0.0)
 
 
-def agent(n_actions: int = 2, shape: tuple[int, ...] = (3,), **fields: Any) -> MFEC:
+def agent(n_actions: int = 2, shape: tuple[int, ...] = (3,), **fields: Any) -> MFECMind:
     config = MFECConfig(**{"exploration": GREEDY, "capacity": 1000, **fields})
-    return MFEC(shape, "float64", n_actions, config, np.random.SeedSequence(0))
+    return MFECMind(shape, "float64", n_actions, config, np.random.SeedSequence(0))
 
 
 def place(*entries: float) -> NDArray[np.float64]:

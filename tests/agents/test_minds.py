@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.agents.worlds import GridMaze, episode, live
-from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
-from vast.agents.lsh import LSH, LSHConfig
-from vast.agents.mfec import MFEC, MFECConfig
-from vast.agents.nec import NEC, NECConfig
+from tests.agents.mazes import GridMaze, episode, live
+from vast.agents.ddqn.config import PrioritizedDDQNConfig
+from vast.agents.ddqn.mind import PrioritizedDDQNMind
+from vast.agents.lsh.config import LSHConfig
+from vast.agents.lsh.mind import LSHMind
+from vast.agents.mfec.config import MFECConfig
+from vast.agents.mfec.mind import MFECMind
+from vast.agents.nec.config import NECConfig
+from vast.agents.nec.mind import NECMind
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig, epsilon_greedy
@@ -23,13 +27,13 @@ SMALL = NetworkConfig(kind="mlp", mlp_hidden=(8,))
 HISTORY = 1
 
 MINDS: dict[str, tuple[Callable[..., Agent], Any]] = {
-    "lsh": (LSH, LSHConfig(history=HISTORY, backups_per_step=5, exploration=SCHEDULE)),
+    "lsh": (LSHMind, LSHConfig(history=HISTORY, backups_per_step=5, exploration=SCHEDULE)),
     "mfec": (
-        MFEC,
+        MFECMind,
         MFECConfig(history=HISTORY, capacity=20, neighbours=3, exploration=SCHEDULE),
     ),
     "nec": (
-        NEC,
+        NECMind,
         NECConfig(
             history=HISTORY,
             capacity=20,
@@ -44,7 +48,7 @@ MINDS: dict[str, tuple[Callable[..., Agent], Any]] = {
         ),
     ),
     "ddqn": (
-        PrioritizedDDQN,
+        PrioritizedDDQNMind,
         PrioritizedDDQNConfig(
             history=HISTORY,
             replay=60,
@@ -57,6 +61,9 @@ MINDS: dict[str, tuple[Callable[..., Agent], Any]] = {
         ),
     ),
 }
+
+LEARNED = {"lsh": "table", "mfec": "memories", "nec": "dictionary", "ddqn": "ranks"}
+"""where what each has learned is saved"""
 
 minds = pytest.mark.parametrize("kind", list(MINDS))
 
@@ -181,7 +188,6 @@ def test_calls_out_of_order_and_wrong_values_are_refused(kind: str) -> None:
         agent.observe(0, float("nan"), seen, False, False)
     with pytest.raises(ValueError, match=r"observation of shape \(3,\)"):
         agent.observe(0, 0.0, np.zeros(3, np.float32), False, False)
-    assert agent.steps == 0
     agent.observe(0, 0.0, seen, False, True)
     agent.cut()  # nothing is going on: nothing to cut
     agent.begin(seen)
@@ -220,6 +226,53 @@ def test_training_begins_after_burn_in_and_keeps_its_interval(kind: str) -> None
         assert trained == (kind in ("nec", "ddqn") and agent.steps >= 50 and agent.steps % 4 == 0)
 
 
+@minds
+def test_steps_that_were_not_decided_are_learned_from_and_not_counted(kind: str) -> None:
+    agent = make(kind)
+    live(agent, GridMaze(limit=23), 60)
+    agent.cut()
+    before = everything(agent)
+    agent.begin(np.array([1, 0], np.float32))
+    agent.observe(2, 5.0, np.array([2, 0], np.float32), False, False)
+    agent.observe(2, 5.0, np.array([3, 0], np.float32), True, False)
+    assert agent.steps == 60
+    assert not agent.train()
+    after = everything(agent)
+    for name in ("network", "trainings"):
+        assert_same(after.get(name), before.get(name))
+    with pytest.raises(AssertionError):
+        assert_same(after[LEARNED[kind]], before[LEARNED[kind]])
+
+
+@minds
+def test_training_again_when_none_is_due_changes_nothing(kind: str) -> None:
+    agent = make(kind)
+    live(agent, GridMaze(limit=23), 60)
+    before = everything(agent)
+    assert not agent.train()
+    assert_same(everything(agent), before)
+
+
+@minds
+def test_what_a_policy_sees_is_shrunk_like_what_is_learned_from(kind: str) -> None:
+    mind, config = MINDS[kind]
+    config = replace(config, resize=(4, 5))
+    agent: Any = mind((8, 10, 3), "uint8", 4, config, np.random.SeedSequence(0))
+    rng = np.random.default_rng(0)
+    frames = rng.integers(0, 256, (80, 8, 10, 3)).astype(np.uint8)
+    agent.begin(frames[0])
+    for frame in frames[1:]:
+        agent.observe(agent.decide(), 0.5, frame, False, False)
+        agent.train()
+    policy = agent.policy(0.0, rng)
+    policy.begin(frames[-2])
+    policy.observe(frames[-1])
+    assert agent._seen.frames.shape == (HISTORY + 1, 4, 5, 3)
+    np.testing.assert_array_equal(policy.q_values(), agent.values(agent._seen.frames))
+    if agent.frame_store is not None:
+        assert agent.frame_store.frames([79]).shape == (1, 4, 5, 3)
+
+
 @pytest.mark.parametrize("kind", ["nec", "ddqn"])
 def test_training_reaches_every_layer_of_the_convolutional_network(kind: str) -> None:
     network = NetworkConfig(conv_channels=(4, 4, 4), dense=16)
@@ -231,7 +284,8 @@ def test_training_reaches_every_layer_of_the_convolutional_network(kind: str) ->
     agent.begin(frames[0])
     before = agent.state_dict()["network"]
     for frame in frames[1:]:
-        agent.observe(int(rng.integers(4)), float(rng.random()), frame, False, False)
+        agent.observe(agent.decide(), float(rng.random()), frame, False, False)
+        agent.train()
     after = agent.state_dict()["network"]
     weights = [name for name in before if name.startswith("model/encoder")]
     assert len(weights) == 2 * 5

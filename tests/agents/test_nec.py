@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.agents.worlds import GridMaze, live
-from vast.agents.nec import NEC, NECConfig
+from tests.agents.mazes import GridMaze, live
+from vast.agents.nec.config import NECConfig
 from vast.agents.nec.dictionary import Dictionary, estimate
+from vast.agents.nec.mind import NECMind
 from vast.agents.nec.returns import Returns, Step
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
@@ -23,10 +24,10 @@ SMALL = NetworkConfig(kind="mlp", mlp_hidden=(16,))
 ALWAYS_RANDOM = ExplorationConfig(burn_in=10**9)
 
 
-def agent(shape: tuple[int, ...] = (2,), **fields: Any) -> NEC:
+def agent(shape: tuple[int, ...] = (2,), **fields: Any) -> NECMind:
     numbers = {"embedding": 4, "capacity": 500, "replay": 500, "neighbours": 5, "network": SMALL}
     config = NECConfig(**{**numbers, "exploration": ALWAYS_RANDOM, **fields})
-    return NEC(shape, "float32", 4, config, np.random.SeedSequence(0))
+    return NECMind(shape, "float32", 4, config, np.random.SeedSequence(0))
 
 
 def filled(n: int, neighbours: int, width: int = 3) -> tuple[Dictionary, NDArray[np.float32]]:
@@ -119,8 +120,10 @@ def test_a_training_step_moves_keys_and_values_in_the_dictionary() -> None:
     env = GridMaze()
     live(mind, env, 199)
     before = mind.dictionary.state_dict()
-    seen = np.array([0, 0], np.float32)
-    mind.observe(0, 0.0, seen, False, False)
+    mind.decide()
+    mind.observe(0, 0.0, np.array([0, 0], np.float32), False, False)
+    assert "train/loss" not in mind.metrics()
+    mind.train()
     assert mind.metrics()["train/loss"] > 0
     moved_keys = moved_values = 0
     for old, new in zip(before, mind.dictionary.state_dict(), strict=True):

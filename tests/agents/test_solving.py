@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
-from tests.agents.worlds import GridMaze, live, share_of_shortest_paths
-from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
-from vast.agents.lsh import LSH, LSHConfig
-from vast.agents.mfec import MFEC, MFECConfig
-from vast.agents.nec import NEC, NECConfig
+from tests.agents.mazes import GridMaze, live, share_of_shortest_paths
+from vast.agents.ddqn.config import PrioritizedDDQNConfig
+from vast.agents.ddqn.mind import PrioritizedDDQNMind
+from vast.agents.lsh.config import LSHConfig
+from vast.agents.lsh.mind import LSHMind
+from vast.agents.mfec.config import MFECConfig
+from vast.agents.mfec.mind import MFECMind
+from vast.agents.nec.config import NECConfig
+from vast.agents.nec.mind import NECMind
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig
 from vast.training.protocol import Agent
@@ -29,12 +33,12 @@ def world(image: bool) -> tuple[tuple[int, ...], str, int]:
 @images
 def test_mfec(image: bool) -> None:
     config = MFECConfig(capacity=1000, exploration=SCHEDULE)
-    assert solved(MFEC(*world(image), config, np.random.SeedSequence(0)), image, 3000) >= 0.9
+    assert solved(MFECMind(*world(image), config, np.random.SeedSequence(0)), image, 3000) >= 0.9
 
 
 def test_lsh() -> None:
     config = LSHConfig(exploration=SCHEDULE)
-    assert solved(LSH(*world(True), config, np.random.SeedSequence(0)), True, 3000) == 1
+    assert solved(LSHMind(*world(True), config, np.random.SeedSequence(0)), True, 3000) == 1
 
 
 @pytest.mark.slow
@@ -52,7 +56,7 @@ def test_nec(image: bool) -> None:
         learning_rate=1e-4,
         exploration=SCHEDULE,
     )
-    assert solved(NEC(*world(image), config, np.random.SeedSequence(0)), image, 4000) >= 0.9
+    assert solved(NECMind(*world(image), config, np.random.SeedSequence(0)), image, 4000) >= 0.9
 
 
 @pytest.mark.slow
@@ -68,5 +72,5 @@ def test_ddqn(image: bool) -> None:
         learning_rate=1e-3,
         exploration=SCHEDULE,
     )
-    mind = PrioritizedDDQN(*world(image), config, np.random.SeedSequence(0))
+    mind = PrioritizedDDQNMind(*world(image), config, np.random.SeedSequence(0))
     assert solved(mind, image, 6000) >= 0.9

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from vast.agents import chance
-from vast.agents.measured import Means
+from vast.agents.config import MindConfig
 from vast.agents.seen import Seen
-from vast.training.exploration import ExplorationConfig, epsilon_greedy
+from vast.training.exploration import explores, greedy
 from vast.training.protocol import FrameStore, State
+from vast.training.tally import Tally
 
 VERSION = 1
 
@@ -26,11 +26,12 @@ class GreedyPolicy:
     def __init__(
         self,
         values: Callable[[NDArray[Any]], Values],
+        n_actions: int,
         seen: Seen,
         epsilon: float,
         rng: np.random.Generator,
     ) -> None:
-        self._values, self._seen = values, seen
+        self._values, self._n_actions, self._seen = values, n_actions, seen
         self._epsilon, self._rng = epsilon, rng
 
     def begin(self, observation: ArrayLike) -> None:
@@ -39,7 +40,13 @@ class GreedyPolicy:
 
     def act(self) -> int:
         """Choose an action."""
-        return epsilon_greedy(self._values(self._seen.frames), self._epsilon, self._rng)
+        if explores(self._epsilon, self._rng):
+            return int(self._rng.integers(self._n_actions))
+        return greedy(self.q_values(), self._rng)
+
+    def q_values(self) -> Values:
+        """Return what each action is worth."""
+        return self._values(self._seen.frames)
 
     def observe(self, observation: ArrayLike) -> None:
         """See what came of it."""
@@ -57,21 +64,21 @@ class Mind(ABC):
         shape: tuple[int, ...],
         dtype: DTypeLike,
         n_actions: int,
-        history: int,
-        exploration: ExplorationConfig,
+        config: MindConfig,
         seed: np.random.SeedSequence,
     ) -> None:
         if n_actions < 1:
             raise ValueError(f"n_actions {n_actions}: allowed is 1 or more")
-        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.n_actions = n_actions
-        self.history = history
-        self.exploration = exploration
         self.steps = 0
-        self._in_episode = False
-        self._rng = chance.generator(chance.child(seed, 0))
+        self._common = config
+        self._arriving = tuple(shape), np.dtype(dtype)
         self._seen = self._new_seen()
-        self._means = Means()
+        self.shape, self.dtype = self._seen.shape, np.dtype(dtype)
+        """of a frame as it is seen"""
+        self._rng = np.random.default_rng(seed)
+        self._tally = Tally()
+        self._in_episode = False
 
     # --- living -----------------------------------------------------------------------------------
 
@@ -91,9 +98,11 @@ class Mind(ABC):
     def decide(self) -> int:
         """Choose the next action, exploring as the schedule says."""
         self._require_episode()
-        if self._rng.random() < self.exploration.epsilon_at(self.steps):
+        epsilon = self._epsilon
+        self.steps += 1
+        if explores(epsilon, self._rng):
             return int(self._rng.integers(self.n_actions))
-        return epsilon_greedy(self._values_to_act_on(), 0.0, self._rng)
+        return greedy(self._values_to_act_on(), self._rng)
 
     def observe(
         self,
@@ -103,7 +112,7 @@ class Mind(ABC):
         terminated: bool,
         truncated: bool,
     ) -> None:
-        """Learn what an action, decided or not, has brought."""
+        """Learn what an action, whoever decided it, has brought."""
         self._require_episode()
         a, r = operator.index(action), float(reward)
         if not 0 <= a < self.n_actions:
@@ -118,8 +127,10 @@ class Mind(ABC):
             self._stepped(a, r)
             if truncated:
                 self.cut()
-        self.steps += 1
-        self._learn()
+
+    def train(self) -> bool:
+        """Do one training step if one is due: never, unless a kind says otherwise."""
+        return False
 
     def cut(self) -> None:
         """Take note that the episode is abandoned here, as if truncated."""
@@ -129,7 +140,7 @@ class Mind(ABC):
 
     def policy(self, epsilon: float, rng: np.random.Generator) -> GreedyPolicy:
         """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
-        return GreedyPolicy(self.values, self._new_seen(), epsilon, rng)
+        return GreedyPolicy(self.values, self.n_actions, self._new_seen(), epsilon, rng)
 
     def close(self) -> None:
         """End what runs in the background: nothing, unless a kind says otherwise."""
@@ -137,7 +148,11 @@ class Mind(ABC):
 
     def metrics(self) -> dict[str, float]:
         """Return what was measured since the last call, by name."""
-        return {"agent/epsilon": self.exploration.epsilon_at(self.steps), **self._means.take()}
+        return {"agent/epsilon": self._epsilon, **self._sizes(), **self._tally.means()}
+
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
+        return {"epsilon": self._epsilon}
 
     # --- what each kind says of itself ------------------------------------------------------------
 
@@ -161,9 +176,9 @@ class Mind(ABC):
         """Take in that the episode ended here without being at an end."""
         return
 
-    def _learn(self) -> None:
-        """Do what is due after a step."""
-        return
+    def _sizes(self) -> dict[str, float]:
+        """Return how large it has become, for the metrics."""
+        return {}
 
     def _values_to_act_on(self) -> Values:
         """Return the values for a decision of its own, which may leave traces."""
@@ -181,7 +196,7 @@ class Mind(ABC):
             "in_episode": int(self._in_episode),
             "rng": self._rng.bit_generator.state,
             "seen": self._seen.frames.copy(),
-            "means": self._means.state_dict(),
+            "tally": self._tally.state_dict(),
             **self._own_state(),
         }
 
@@ -199,8 +214,8 @@ class Mind(ABC):
         try:
             self._load_own_state(state, frames)
             self._seen.load(state["seen"])
-            self._means.load_state_dict(state["means"])
-            chance.load(self._rng, state["rng"])
+            self._tally.load_state_dict(state["tally"])
+            self._rng.bit_generator.state = state["rng"]
             self.steps = int(state["steps"])
             self._in_episode = bool(state["in_episode"])
         except KeyError as error:
@@ -218,12 +233,12 @@ class Mind(ABC):
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _due(self, interval: int) -> bool:
-        """Tell whether it is time for what is done every `interval` steps after burn-in."""
-        return self.steps >= self.exploration.burn_in and self.steps % interval == 0
+    @property
+    def _epsilon(self) -> float:
+        return self._common.exploration.epsilon_at(self.steps)
 
     def _new_seen(self) -> Seen:
-        return Seen(self.shape, self.dtype, self.history)
+        return Seen(*self._arriving, self._common.history, self._common.resize)
 
     def _require_episode(self) -> None:
         if not self._in_episode:

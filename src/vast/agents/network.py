@@ -23,11 +23,10 @@ class Network(nn.Module):
         history: int,
         outputs: int,
         config: NetworkConfig,
-        resize: tuple[int, int] | None,
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.observations = Observations(shape, resize)
+        self.observations = Observations(shape)
         frame = self.observations.frame
         self.encoder = built(lambda: encoder(frame, history, outputs, config), generator)
 
@@ -51,8 +50,8 @@ class Network(nn.Module):
         self.observations.fitted.fill_(True)
 
 
-class Learner:
-    """A network and its Adam, saved together."""
+class Adam:
+    """Adam for a network, saved together with it."""
 
     def __init__(
         self, network: Network, learning_rate: float, betas: tuple[float, float], epsilon: float

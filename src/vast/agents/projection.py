@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.agents import chance
-
 
 class Projection:
     """Projects onto directions whose entries are drawn from N(0, 1) once (paper, section 3.1).
@@ -27,7 +25,7 @@ class Projection:
         """Draw `width` directions; a `constant` other than 0 is appended to what is seen."""
         self.constant = constant
         inputs = (history + 1) * math.prod(shape) + (constant != 0)
-        self.directions = chance.generator(seed).standard_normal((width, inputs), np.float32)
+        self.directions = np.random.default_rng(seed).standard_normal((width, inputs), np.float32)
 
     def __call__(self, seen: NDArray[Any]) -> NDArray[np.float32]:
         """Return the [width] products with what is seen, bytes scaled to [0, 1]."""

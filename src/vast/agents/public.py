@@ -160,3 +160,27 @@ class VaST(LearningAgent):
     """Variational State Tabulation."""
 
     kind = "vast"
+
+
+class LSH(LearningAgent):
+    """VaST's planning, with states by fixed random projections instead of a model."""
+
+    kind = "lsh"
+
+
+class MFEC(LearningAgent):
+    """Model-Free Episodic Control (Blundell et al. 2016)."""
+
+    kind = "mfec"
+
+
+class NEC(LearningAgent):
+    """Neural Episodic Control (Pritzel et al. 2017)."""
+
+    kind = "nec"
+
+
+class PrioritizedDDQN(LearningAgent):
+    """Double DQN with prioritized replay (van Hasselt et al. 2016; Schaul et al. 2016)."""
+
+    kind = "ddqn"

@@ -7,6 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from vast.agents.ddqn import presets as ddqn_presets
+from vast.agents.ddqn.config import PrioritizedDDQNConfig
+from vast.agents.lsh import presets as lsh_presets
+from vast.agents.lsh.config import LSHConfig
+from vast.agents.mfec import presets as mfec_presets
+from vast.agents.mfec.config import MFECConfig
+from vast.agents.nec import presets as nec_presets
+from vast.agents.nec.config import NECConfig
 from vast.agents.vast import presets as vast_presets
 from vast.agents.vast.config import VaSTConfig
 from vast.errors import unknown
@@ -45,6 +53,30 @@ KINDS = {
         VaSTConfig,
         "vast.agents.vast.mind:VaSTMind",
         vast_presets.PRESETS,
+    ),
+    "lsh": Kind(
+        "VaST's planning, with states by fixed random projections",
+        LSHConfig,
+        "vast.agents.lsh.mind:LSHMind",
+        lsh_presets.PRESETS,
+    ),
+    "mfec": Kind(
+        "Model-Free Episodic Control",
+        MFECConfig,
+        "vast.agents.mfec.mind:MFECMind",
+        mfec_presets.PRESETS,
+    ),
+    "nec": Kind(
+        "Neural Episodic Control",
+        NECConfig,
+        "vast.agents.nec.mind:NECMind",
+        nec_presets.PRESETS,
+    ),
+    "ddqn": Kind(
+        "Prioritized Double DQN",
+        PrioritizedDDQNConfig,
+        "vast.agents.ddqn.mind:PrioritizedDDQNMind",
+        ddqn_presets.PRESETS,
     ),
 }
 

@@ -5,12 +5,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from vast.replay.shrinking import Shrinking
+
 
 class Seen:
-    """The last k + 1 frames of an episode, oldest first, blank (zero) before its start."""
+    """The last k + 1 frames of an episode, oldest first, blank (zero) before its start.
 
-    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, history: int) -> None:
-        self._frames = np.zeros((history + 1, *shape), dtype)
+    Images are shrunk to `resize` when they arrive, if it is not None.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        history: int,
+        resize: tuple[int, int] | None = None,
+    ) -> None:
+        self._arriving = tuple(shape), np.dtype(dtype)
+        self._shrinking = Shrinking(tuple(shape), resize)
+        self._frames = np.zeros((history + 1, *self._shrinking.shape), dtype)
 
     def begin(self, observation: ArrayLike) -> None:
         """See the first frame of an episode."""
@@ -19,13 +32,19 @@ class Seen:
 
     def see(self, observation: ArrayLike) -> None:
         """See the next frame."""
-        frame = np.asarray(observation)
-        if frame.shape != self._frames.shape[1:] or frame.dtype != self._frames.dtype:
+        full = np.asarray(observation)
+        if (full.shape, full.dtype) != self._arriving:
+            shape, dtype = self._arriving
             raise ValueError(
-                f"observation of shape {frame.shape} and type {frame.dtype}: allowed is "
-                f"shape {self._frames.shape[1:]} and type {self._frames.dtype}"
+                f"observation of shape {full.shape} and type {full.dtype}: "
+                f"allowed is shape {shape} and type {dtype}"
             )
-        self._frames = np.concatenate([self._frames[1:], frame[None]])
+        self._frames = np.concatenate([self._frames[1:], self._shrinking(full)[None]])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one frame as it is seen."""
+        return self._shrinking.shape
 
     @property
     def frames(self) -> NDArray[Any]:

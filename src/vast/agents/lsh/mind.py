@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from vast.agents import chance
 from vast.agents.lsh.config import LSHConfig
 from vast.agents.mind import Mind, Values
 from vast.agents.projection import Projection
+from vast.agents.tables import Visits, sweeper
 from vast.model import codes
-from vast.planning import BackgroundSweeper, InlineSweeper, Sweeper, TransitionTable
+from vast.planning import TransitionTable
 from vast.training.protocol import State
 
 
-class LSH(Mind):
+class LSHMind(Mind):
     """Prioritized sweeping on locality-sensitive codes (paper, section 3.1; Charikar 2002).
 
     Bit i of a state is whether v_i . o > 0, for fixed v_i. No network, no replay: each transition
@@ -31,19 +31,14 @@ class LSH(Mind):
         config: LSHConfig,
         seed: np.random.SeedSequence,
     ) -> None:
-        super().__init__(shape, dtype, n_actions, config.history, config.exploration, seed)
+        acting, drawing = seed.spawn(2)
+        super().__init__(shape, dtype, n_actions, config, acting)
         self.config = config
         constant = config.constant if len(self.shape) == 1 else 0.0
-        self._project = Projection(
-            self.shape, config.history, config.n_bits, constant, chance.child(seed, 1)
-        )
+        self._project = Projection(self.shape, config.history, config.n_bits, constant, drawing)
         self.table = TransitionTable(n_actions, config.discount, config.min_priority)
-        self._sweeper: Sweeper = (
-            BackgroundSweeper(self.table)
-            if config.planning == "background"
-            else InlineSweeper(self.table, config.backups_per_step)
-        )
-        self._sweeper.start()
+        self._sweeper = sweeper(self.table, config.planner, config.backups_per_step)
+        self._visits = Visits(self.table)
         self._state = 0
 
     def encode(self, seen: NDArray[Any]) -> int:
@@ -54,15 +49,16 @@ class LSH(Mind):
         """Return the table's estimates for each action."""
         return self.table.estimate(self.encode(seen))[0]
 
-    def metrics(self) -> dict[str, float]:
-        """Return the size of the table, and what was measured since the last call."""
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
         return {
-            **super().metrics(),
-            "table/states": len(self.table),
-            "table/transitions": self.table.n_transitions,
-            "table/backups": self.table.total_backups,
-            "table/queue": self.table.queue_length,
+            **super().facts(),
+            "states": len(self.table),
+            "backups/s": self._sweeper.statistics.backups_per_second,
         }
+
+    def _sizes(self) -> dict[str, float]:
+        return self._visits.metrics()
 
     def close(self) -> None:
         """End planning in the background."""
@@ -79,16 +75,13 @@ class LSH(Mind):
         self._count(self._state, action, reward, None)
 
     def _count(self, state: int, action: int, reward: float, after: int | None) -> None:
-        self._means.note("table/revisited", self.table.count(state, action) > 0)
+        self._visits.note(1, self.table.count(state, action) > 0)
         self.table.add(state, action, reward, after)
-
-    def _learn(self) -> None:
         self._sweeper.plan()
 
     def _values_to_act_on(self) -> Values:
         q, distance = self.table.estimate(self._state)
-        known = distance[distance >= 0]
-        self._means.note("table/lookup_distance", known.sum(), len(known))
+        self._tally.add("table/lookup_distance", float(distance.mean()))
         return q
 
     def _own_state(self) -> State:
@@ -96,6 +89,7 @@ class LSH(Mind):
             "directions": self._project.directions.copy(),
             "state": self._state,
             "table": self.table.state_dict(),
+            "visits": self._visits.counts(),
         }
 
     def _load_own_state(
@@ -103,4 +97,5 @@ class LSH(Mind):
     ) -> None:
         self._project.load(state["directions"])
         self.table.load_state_dict(state["table"])
+        self._visits.load_counts(state["visits"])
         self._state = int(state["state"])

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from vast.agents import chance
 from vast.agents.mfec.config import MFECConfig
 from vast.agents.mind import Mind, Values
 from vast.agents.neighbours import Keys, Memory
@@ -14,7 +13,7 @@ from vast.agents.projection import Projection
 from vast.training.protocol import State
 
 
-class MFEC(Mind):
+class MFECMind(Mind):
     """Model-free episodic control (Blundell et al. 2016, algorithm 1).
 
     One memory per action holds the highest discounted return that ever followed the action in each
@@ -31,11 +30,10 @@ class MFEC(Mind):
         config: MFECConfig,
         seed: np.random.SeedSequence,
     ) -> None:
-        super().__init__(shape, dtype, n_actions, config.history, config.exploration, seed)
+        acting, drawing = seed.spawn(2)
+        super().__init__(shape, dtype, n_actions, config, acting)
         self.config = config
-        self._project = Projection(
-            self.shape, config.history, config.projection, 0.0, chance.child(seed, 1)
-        )
+        self._project = Projection(self.shape, config.history, config.projection, 0.0, drawing)
         self.memories = [Memory(config.capacity, config.projection) for _ in range(n_actions)]
         self._key: Keys = np.zeros(config.projection, np.float32)
         self._episode: list[tuple[Keys, int, float]] = []
@@ -49,9 +47,12 @@ class MFEC(Mind):
         """Return the return stored or estimated for each action."""
         return self._look(self.embed(seen))[0]
 
-    def metrics(self) -> dict[str, float]:
-        """Return the size of the memories, and what was measured since the last call."""
-        return {**super().metrics(), "memory/entries": sum(map(len, self.memories))}
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
+        return {**super().facts(), "entries": sum(map(len, self.memories))}
+
+    def _sizes(self) -> dict[str, float]:
+        return {"memory/entries": sum(map(len, self.memories))}
 
     def _look(self, key: Keys) -> tuple[Values, list[NDArray[np.int64]], int]:
         """Return the values of each action, the rows they come from, and how many were stored."""
@@ -71,7 +72,7 @@ class MFEC(Mind):
         values, rows, exact = self._look(self._key)
         for memory, used in zip(self.memories, rows, strict=True):
             memory.touch(used[::-1])
-        self._means.note("memory/exact", exact, self.n_actions)
+        self._tally.add("memory/exact", exact / self.n_actions)
         return values
 
     def _begun(self) -> None:

@@ -1,16 +1,14 @@
 """Every number of the NEC agent; the defaults are the paper's, for 3D navigation."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from vast.agents.checks import at_least, discounted, positive, share
-from vast.errors import UserError
-from vast.model.config import NetworkConfig
-from vast.training.exploration import ExplorationConfig
+from vast.agents.checks import at_least, positive, share
+from vast.agents.config import LearnerConfig
 
 
 @dataclass(frozen=True)
-class NECConfig:
-    """The embedding, the dictionaries, returns, training, exploration."""
+class NECConfig(LearnerConfig):
+    """The embedding, the dictionaries and the returns."""
 
     embedding: int = 64
     """dimensions of a key; supplement, 'NEC'"""
@@ -25,53 +23,20 @@ class NECConfig:
     """N, rewards that a return is made of before it bootstraps; supplement, 'NEC'"""
     tabular_rate: float = 0.1
     """alpha, by how much a stored value moves to the return of a state met again; supplement"""
-    discount: float = 0.99
-    """gamma; supplement, 'Hyperparameters'"""
-    replay: int = 500_000
-    """frames in the replay memory; supplement, 'Hyperparameters'"""
-    compressed: bool = False
-    """keep frames compressed, for less memory and more time; ours"""
-    history: int = 0
-    """k, earlier frames that the network sees beside the current one; paper, section 2"""
-    network: NetworkConfig = field(default_factory=NetworkConfig)
-    """the layers before the embedding, as VaST's encoder has; supplement"""
-    resize: tuple[int, int] | None = None
-    """rows and columns to which images are shrunk by area average; None: as they are"""
-    standardise_after: int | None = None
-    """steps after which the network is shown (x - mean) / std of what was seen until then; None:
-    never; ours. What was stored before has keys that mean little afterwards"""
-    batch: int = 32
-    """samples of a minibatch; supplement, 'NEC'"""
-    train_interval: int = 4
-    """steps of the environment per minibatch; supplement, 'Hyperparameters'"""
     learning_rate: float = 5e-5
     """of Adam, for the network; supplement, 'NEC'"""
-    betas: tuple[float, float] = (0.9, 0.999)
-    """of Adam; supplement"""
-    epsilon: float = 1e-8
-    """of Adam; supplement"""
     memory_rate: float = 0.01
     """by which keys and values of the neighbours follow the gradient of each lookup's squared
     error; ours: Pritzel et al. say only that it is lower than alpha"""
-    exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
-    """the schedule of the share of random actions"""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(1, embedding=self.embedding, neighbours=self.neighbours, capacity=self.capacity)
-        at_least(1, n_steps=self.n_steps, batch=self.batch, train_interval=self.train_interval)
-        at_least(0, history=self.history)
-        if self.standardise_after is not None:
-            at_least(1, standardise_after=self.standardise_after)
-        positive(
-            kernel_offset=self.kernel_offset,
-            learning_rate=self.learning_rate,
-            epsilon=self.epsilon,
-        )
+        at_least(1, n_steps=self.n_steps)
+        positive(kernel_offset=self.kernel_offset)
         share(tabular_rate=self.tabular_rate, memory_rate=self.memory_rate)
-        discounted(self.discount)
-        least = self.n_steps + self.history + 2
-        if self.replay < least:
-            raise UserError(
-                f"replay {self.replay}: allowed is {least} or more, "
-                f"with n_steps {self.n_steps} and history {self.history}"
-            )
+
+    @property
+    def least_replay(self) -> int:
+        """Return how many frames it takes until the return of the first is known."""
+        return self.n_steps + self.history + 2

@@ -7,18 +7,16 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike, NDArray
 
-from vast.agents import chance
-from vast.agents.mind import Mind, Values
+from vast.agents.learner import LearningMind
+from vast.agents.mind import Values
 from vast.agents.nec.config import NECConfig
 from vast.agents.nec.dictionary import Dictionary
 from vast.agents.nec.returns import Returns, Step
 from vast.agents.neighbours import Keys
-from vast.agents.network import Learner, Network
-from vast.replay import Replay
 from vast.training.protocol import State
 
 
-class NEC(Mind):
+class NECMind(LearningMind):
     """Neural episodic control (Pritzel et al. 2017, algorithm 1).
 
     Each step is stored with its N-step return, in the dictionary of its action under the embedding
@@ -35,27 +33,10 @@ class NEC(Mind):
         config: NECConfig,
         seed: np.random.SeedSequence,
     ) -> None:
-        super().__init__(shape, dtype, n_actions, config.history, config.exploration, seed)
+        super().__init__(shape, dtype, n_actions, config, config.embedding, seed)
         self.config = config
-        network = Network(
-            self.shape,
-            config.history,
-            config.embedding,
-            config.network,
-            config.resize,
-            chance.torch_generator(chance.child(seed, 1)),
-        )
-        self._learner = Learner(network, config.learning_rate, config.betas, config.epsilon)
         self.dictionary = Dictionary(
             n_actions, config.capacity, config.embedding, config.neighbours, config.kernel_offset
-        )
-        self.replay = Replay(
-            config.replay,
-            self.shape,
-            n_actions,
-            dtype=dtype,
-            history=config.history,
-            compressed=config.compressed,
         )
         self._returns = Returns(config.n_steps, config.discount, config.embedding)
         self._target = np.full(config.replay, np.nan)
@@ -66,23 +47,21 @@ class NEC(Mind):
         self._values: Values | None = None
         """what the present key was found to be worth, if it was looked up already"""
 
-    @property
-    def frame_store(self) -> Replay:
-        """Where its frames are."""
-        return self.replay
-
     def embed(self, seen: NDArray[Any]) -> Keys:
         """Return the key of what is seen, [k + 1, *shape]."""
-        key: Keys = self._learner.network.outputs(seen[None])[0]
+        key: Keys = self.network.outputs(seen[None])[0]
         return key
 
     def values(self, seen: NDArray[Any]) -> Values:
         """Return what the dictionaries say of each action."""
         return self.dictionary.look(self.embed(seen)).values
 
-    def metrics(self) -> dict[str, float]:
-        """Return the size of the dictionaries, and what was measured since the last call."""
-        return {**super().metrics(), "memory/entries": len(self.dictionary)}
+    def facts(self) -> dict[str, float]:
+        """Return a few numbers to show while it learns, in words for people."""
+        return {**super().facts(), "entries": len(self.dictionary)}
+
+    def _sizes(self) -> dict[str, float]:
+        return {**super()._sizes(), "memory/entries": len(self.dictionary)}
 
     # --- living -----------------------------------------------------------------------------------
 
@@ -116,7 +95,8 @@ class NEC(Mind):
             look = self.dictionary.look(self._key)
             self.dictionary.touch(look)
             for distances in look.distances:
-                self._means.note("memory/distance", distances.sum(), len(distances))
+                if len(distances):
+                    self._tally.add("memory/distance", float(distances.mean()), len(distances))
             self._values = look.values
         return self._values
 
@@ -127,37 +107,30 @@ class NEC(Mind):
 
     # --- learning ---------------------------------------------------------------------------------
 
-    def _learn(self) -> None:
-        if self.steps == self.config.standardise_after:
-            numbers = np.arange(self.replay.oldest, self.replay.end)
-            self._learner.network.standardise(self.replay.frames(numbers))
-        if self._due(self.config.train_interval):
-            self._train()
-
-    def _train(self) -> None:
+    def _learn(self) -> bool:
         """Do one step of gradient descent on the squared errors of a minibatch's lookups."""
         known = np.flatnonzero(~np.isnan(self._target))
         numbers = self.replay.oldest + (known - self.replay.oldest) % self.config.replay
         numbers = numbers[numbers >= self.replay.encodable_from]
         if not len(numbers):
-            return
+            return False
         batch = numbers[self._rng.integers(len(numbers), size=self.config.batch)]
         slots = batch % self.config.replay
-        queries = self._learner.network(self.replay.histories(batch))
+        queries = self.network(self.replay.histories(batch))
         q, lookups = self.dictionary.estimates(queries, self._action[slots].astype(np.int64))
         targets = torch.from_numpy(self._target[slots]).to(q)
         loss = (q - targets).square().mean()
-        self._learner.descend(loss)
+        self._adam.descend(loss)
         self.dictionary.descend(lookups, self.config.memory_rate * self.config.batch)
-        self._means.note("train/loss", loss.item())
+        self._tally.add("train/loss", loss.item())
+        return True
 
     # --- saving -----------------------------------------------------------------------------------
 
     def _own_state(self) -> State:
         return {
-            "network": self._learner.state_dict(),
+            **super()._own_state(),
             "dictionary": self.dictionary.state_dict(),
-            "replay": self.replay.state_dict(frames=False),
             "returns": self._returns.state_dict(),
             "target": self._target.copy(),
             "action": self._action.copy(),
@@ -169,8 +142,7 @@ class NEC(Mind):
     def _load_own_state(
         self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
     ) -> None:
-        self.replay.load_state_dict(state["replay"], frames)
-        self._learner.load_state_dict(state["network"])
+        super()._load_own_state(state, frames)
         self.dictionary.load_state_dict(state["dictionary"])
         self._returns.load_state_dict(state["returns"])
         self._target = np.array(state["target"], np.float64)

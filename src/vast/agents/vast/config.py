@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from vast.agents.config import Planner
 from vast.errors import UserError, unknown
 from vast.model.config import ModelConfig
 from vast.training.exploration import ExplorationConfig
 
-Planner = Literal["inline", "background"]
 Queue = Literal["bucketed", "exact"]
 
 

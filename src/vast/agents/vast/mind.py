@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike
 
+from vast.agents.tables import Visits, sweeper
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
 from vast.agents.vast.policy import TablePolicy
@@ -14,8 +15,7 @@ from vast.agents.vast.recency import RecentRewards
 from vast.agents.vast.restless import Restless
 from vast.model.free_energy import Terms
 from vast.model.tabulator import Batch, Tabulator
-from vast.planning import BackgroundSweeper, InlineSweeper, TransitionTable
-from vast.planning.sweeper import Sweeper
+from vast.planning import TransitionTable
 from vast.replay import Replay, Transitions
 from vast.replay.shrinking import Shrinking
 from vast.training.exploration import explores, greedy
@@ -68,12 +68,8 @@ class VaSTMind:
             compressed=replay.compressed,
             delete_evicted=replay.delete_evicted,
         )
-        self._sweeper: Sweeper = (
-            InlineSweeper(self.table, planning.backups_per_step)
-            if planning.planner == "inline"
-            else BackgroundSweeper(self.table)
-        )
-        self._sweeper.start()
+        self._sweeper = sweeper(self.table, planning.planner, planning.backups_per_step)
+        self._visits = Visits(self.table)
         self._restless = self._new_restless()
         self._lockstep = Lockstep()
         if config.training.overlap:
@@ -82,7 +78,6 @@ class VaSTMind:
         self._bursts = 0  # training steps of the burst done
         self._trainings = 0  # training steps whose results are in use
         self._waiting = 0  # frames stored since the last were encoded
-        self._pairs = np.zeros(2, np.int64)  # state-action pairs met, and met again
         self._tally = Tally()
 
     @property
@@ -165,7 +160,7 @@ class VaSTMind:
             self.table.count(int(state), int(action)) == count
             for (state, action), count in zip(distinct.tolist(), counts.tolist(), strict=True)
         )
-        self._pairs += (len(pairs), len(pairs) - new)
+        self._visits.note(len(pairs), len(pairs) - new)
 
     # --- training ---------------------------------------------------------------------------------
 
@@ -259,15 +254,10 @@ class VaSTMind:
 
     def metrics(self) -> dict[str, float]:
         """Return what was measured since the last call."""
-        met, again = self._pairs.tolist()
         return {
             "agent/epsilon": self.config.exploration.epsilon_at(self.steps),
             "train/steps": self._trainings,
-            "table/states": len(self.table),
-            "table/transitions": self.table.n_transitions,
-            "table/backups": self.table.total_backups,
-            "table/queue": self.table.queue_length,
-            "table/revisited": again / met if met else 0.0,
+            **self._visits.metrics(),
             **self._tally.means(),
         }
 
@@ -292,7 +282,7 @@ class VaSTMind:
             "bursts": self._bursts,
             "trainings": self._trainings,
             "waiting": self._waiting,
-            "pairs": self._pairs.copy(),
+            "pairs": self._visits.counts(),
             "acting": self._acting.bit_generator.state,
             "sampling": self._sampling.bit_generator.state,
             "restless": self._restless.state_dict(),
@@ -324,7 +314,7 @@ class VaSTMind:
         self._sampling.bit_generator.state = state["sampling"]
         self._restless.load_state_dict(state["restless"])
         self._tally.load_state_dict(state["tally"])
-        self._pairs[:] = state["pairs"]
+        self._visits.load_counts(state["pairs"])
         self.steps, self._trained_at = int(state["steps"]), int(state["trained_at"])
         self._bursts, self._waiting = int(state["bursts"]), int(state["waiting"])
         self._trainings = int(state["trainings"])

@@ -74,6 +74,8 @@ def live(agent: Agent, env: gymnasium.Env[Any, Any], steps: int, begin: bool = T
         action = agent.decide()
         seen, reward, terminated, truncated, _ = env.step(action)
         agent.observe(action, float(reward), seen, terminated, truncated)
+        while agent.train():
+            pass
         if terminated or truncated:
             agent.begin(env.reset()[0])
 

@@ -1,0 +1,30 @@
+"""Prioritized Double DQN's numbers, by what they are for."""
+
+from vast.agents.ddqn.config import PrioritizedDDQNConfig
+from vast.agents.presets import learning
+
+
+def paper(task: str | None, shape: tuple[int, ...]) -> PrioritizedDDQNConfig:
+    """Return the numbers as published (supplement)."""
+    return PrioritizedDDQNConfig(**learning("paper", task, shape))
+
+
+def cpu(task: str | None, shape: tuple[int, ...]) -> PrioritizedDDQNConfig:
+    """Return numbers that learn in minutes on two cores."""
+    return PrioritizedDDQNConfig(
+        **learning("cpu", task, shape),
+        beta_steps=100_000,
+        target_interval=500,
+        train_interval=2,
+        learning_rate=3e-4,
+    )
+
+
+def debug(task: str | None, shape: tuple[int, ...]) -> PrioritizedDDQNConfig:
+    """Return the smallest agent that does everything, within seconds."""
+    return PrioritizedDDQNConfig(
+        **learning("debug", task, shape), beta_steps=200, target_interval=60, batch=8
+    )
+
+
+PRESETS = {"paper": paper, "cpu": cpu, "debug": debug}
