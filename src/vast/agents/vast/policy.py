@@ -1,6 +1,7 @@
 """Acting on the table: the newest observations become a state, the state has values."""
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,5 +49,12 @@ class TablePolicy:
 
     def q_values(self) -> NDArray[np.float64]:
         """Return the neighbour estimate of each action's value."""
-        (state,) = self._tabulator.encode(np.stack(self._seen)[None])
-        return self._table.estimate(int(state))[0]
+        return self._table.estimate(self.state())[0]
+
+    def state(self) -> int:
+        """Return the state of the newest observation."""
+        return int(self._tabulator.encode(self.history()[None])[0])
+
+    def history(self) -> NDArray[Any]:
+        """Return the newest observation after the k before it, as they are stored."""
+        return np.stack(self._seen)
