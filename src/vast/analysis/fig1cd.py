@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from vast.analysis.drawing import FLOOR, INKS, SMALL, WALL, plain_axes
-from vast.analysis.value_map import colours_for, draw_arrows, draw_plan, known_places
+from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_plan, known_places
 from vast.envs.doom.world import FloorPlan
 from vast.experiments.one_run import OneRun
 
@@ -35,7 +35,7 @@ def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
         ax.plot(*SHUT, color=WALL, linestyle=(0, (2, 2)), linewidth=1.2)
         draw_arrows(ax, *known_places(data.around, data.around_values[after]), colours)
         draw_arrows(ax, data.run.poses, data.run_values[after], colours, outlined=True)
-    figure.colorbar(colours, ax=[left, middle], label="value", shrink=0.8, pad=0.02)
+    colour_bar(figure, colours, [left, middle])
     _along(right, data)
     return figure
 
@@ -48,7 +48,7 @@ def _along(ax: Axes, data: OneRun) -> None:
     inside = np.flatnonzero(data.run.poses[:, 0] > SHUT[0][0])
     ax.axvspan(-0.5, inside[-1] + 0.5, color=FLOOR, zorder=0)
     ax.annotate(
-        "in the arm that was shut",
+        "shut arm",
         (0, 1),
         xycoords=("data", "axes fraction"),
         xytext=(0, -12),
@@ -58,6 +58,8 @@ def _along(ax: Axes, data: OneRun) -> None:
     )
     ax.set_xlim(-0.5, len(after) - 0.5)
     ax.margins(y=0.12)
+    ax.yaxis.set_major_locator(MaxNLocator(6))
+    ax.yaxis.set_major_formatter("{x:.2f}")
     ax.plot(steps, after, color=INKS[0], linewidth=1.4, zorder=2)
     new, known = data.new & np.isfinite(after), ~data.new
     for which, fill, label in (

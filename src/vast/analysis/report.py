@@ -152,7 +152,7 @@ def _seen(entry: Entry, suffix: str) -> Iterator[Section]:
                         f"One run from an arm never visited{of}",
                         f"{_arrows(data.around_values[0])} {ONE_RUN} {said}",
                         draw_one_run(plan, data),
-                        said,
+                        f"{entry.name}: {said}" if suffix else said,
                     )
                 else:
                     views = look_around(mind, env)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from vast.analysis.drawing import GOAL, TITLE, UNKNOWN, WALL, arrowheads
+from vast.analysis.drawing import GOAL, SMALL, TITLE, UNKNOWN, WALL, arrowheads
 from vast.envs.doom.world import FloorPlan
 from vast.experiments.one_run import Views
 
@@ -29,7 +29,7 @@ def draw_values(plan: FloorPlan, views: Views, values: NDArray[np.float64]) -> F
     colours = colours_for(values)
     draw_plan(ax, plan, "value of the states seen, by place and heading")
     draw_arrows(ax, *known_places(views, values), colours)
-    figure.colorbar(colours, ax=ax, label="value", shrink=0.7, pad=0.02)
+    colour_bar(figure, colours, [ax])
     return figure
 
 
@@ -39,6 +39,13 @@ def colours_for(*values: NDArray[np.float64]) -> ScalarMappable:
     known = known[np.isfinite(known)]
     low, high = np.percentile(known, [2, 99.5]) if len(known) else (0.0, 1.0)
     return ScalarMappable(Normalize(low, max(high, low + 1e-6)), "viridis")
+
+
+def colour_bar(figure: Figure, colours: ScalarMappable, axes: list[Axes]) -> None:
+    """Explain the colours beside the axes that use them."""
+    bar = figure.colorbar(colours, ax=axes, shrink=0.8, pad=0.02)
+    bar.set_label("value", fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL)
 
 
 def known_places(
