@@ -14,7 +14,8 @@ Rows = Sequence[Mapping[str, Any]]
 """of a metrics.jsonl"""
 
 BEST = {"t-maze": 0.80}
-"""the return of the shortest way, where every episode begins at the same place"""
+"""the return of the shortest way, where every episode begins at the same place: in the T-maze 6
+steps forward, 4 to the right and 11 forward"""
 INSIDE = {
     "train/reconstruction": "reconstruction (nats per sample)",
     "train/transition": "transition (nats per sample)",

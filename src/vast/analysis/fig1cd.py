@@ -86,10 +86,11 @@ def told(data: OneRun) -> str:
     """Say in a few sentences what the run changed."""
     before, after = data.run_values
     new, seen = data.new, len(before)
-    if not new.any() or new.all():
-        known = "None" if new.all() else "All"
-        return f"{known} of the {seen} observations of the run were of states known before it."
+    # The last observation of the run gets a state, but nothing is known to follow from it.
     reached = after[new & np.isfinite(after)]
+    if not len(reached) or new.all():
+        known = int((~new).sum())
+        return f"{known} of the {seen} observations of the run were of states known before."
     met = before[~new]
     networks = "are, bit for bit, what they were" if data.same_networks else "HAVE CHANGED"
     return (
