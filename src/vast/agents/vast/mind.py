@@ -156,6 +156,14 @@ class VaSTMind:
         revision = self.replay.assign(numbers, states)
         self._count_revisits(revision.added)
 
+    def settle(self) -> int:
+        """Give all frames that wait their states, and plan to the end; return the backups done.
+
+        The model stays as it is. For looking at an agent: one that lives plans by its budget.
+        """
+        self._tabulate()
+        return self.table.sweep()
+
     def _count_revisits(self, added: Transitions) -> None:
         """Count which state-action pairs had been met before (Fig. 4B)."""
         pairs = np.stack([added.states, added.actions.astype(np.uint64)], 1)
