@@ -28,7 +28,8 @@ def test_figure_draws_into_the_folder_named_and_says_so(
     [
         (
             ["figur", "fig1"],
-            "unknown command 'figur': allowed are figure, maze; did you mean 'figure'?",
+            "unknown command 'figur': allowed are eval, figure, maze, play, resume, tasks, train; "
+            "did you mean 'figure'?",
         ),
         (["figure", "fig2"], "unknown figure 'fig2': allowed are fig1; did you mean 'fig1'?"),
         (
@@ -37,7 +38,7 @@ def test_figure_draws_into_the_folder_named_and_says_so(
         ),
         (["figure"], "Missing from vast figure"),
         (["figure", "fig1", "--out"], "Missing value for argument '--out'"),
-        ([], "Expected one of {figure, maze}"),
+        ([], "Expected one of {train, resume, eval, play, tasks, figure, maze}"),
     ],
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(

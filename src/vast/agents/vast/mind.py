@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
@@ -15,6 +15,7 @@ from vast.model.tabulator import Batch, Tabulator
 from vast.planning import BackgroundSweeper, InlineSweeper, TransitionTable
 from vast.planning.sweeper import Sweeper
 from vast.replay import Replay, Transitions
+from vast.replay.ring import Numbers
 from vast.replay.shrinking import Shrinking
 from vast.training.exploration import explores, greedy
 from vast.training.protocol import Observation, State
@@ -113,6 +114,7 @@ class VaSTMind:
             reward = 0.0
         if terminated:
             self.replay.end_terminal(action, reward)
+            self._count_end(action)
         else:
             self.replay.append(action, reward, self._shrinking(observation))
             self._waiting += 1
@@ -154,6 +156,12 @@ class VaSTMind:
             for (state, action), count in zip(distinct.tolist(), counts.tolist(), strict=True)
         )
         self._pairs += (len(pairs), len(pairs) - new)
+
+    def _count_end(self, action: int) -> None:
+        """Count the pair that ended an episode, unless its frame waits and is counted later."""
+        (state,), (assigned,) = self.replay.states([self.replay.end - 1])
+        if assigned:
+            self._pairs += (1, self.table.count(int(state), action) > 1)
 
     # --- training ---------------------------------------------------------------------------------
 
@@ -221,12 +229,23 @@ class VaSTMind:
             self._tally.add(f"train/{name}", value)
         if self.config.training.overlap:
             self.tabulator.publish()
-        # A frame may have been evicted while its state was being computed.
-        kept = learned.numbers >= self.replay.oldest
-        revision = self.replay.reassign(learned.numbers[kept], learned.states[kept])
+        numbers, states = self._assigned(learned)
+        revision = self.replay.reassign(numbers, states)
         if revision.frames:
             self._tally.add("table/reassigned", revision.share, revision.frames)
         self._plan()
+
+    def _assigned(self, learned: Learned) -> tuple[Numbers, NDArray[np.uint64]]:
+        """Return what was learned of frames that have a state to be revised.
+
+        A frame may have been evicted meanwhile. One that still waits gets its first state when its
+        turn comes: only then is it known whether what was done there had been done before.
+        """
+        numbers, states = learned.numbers, learned.states
+        stored = numbers >= self.replay.oldest
+        numbers, states = numbers[stored], states[stored]
+        _, assigned = self.replay.states(numbers)
+        return numbers[assigned], states[assigned]
 
     def _plan(self, steps: int = 1) -> None:
         """Plan as much as these training steps are worth; in the background it goes on anyway."""
