@@ -56,11 +56,7 @@ class Actor:
     def __init__(self, env: Env, seed: np.random.SeedSequence) -> None:
         self.env = env
         self._rng = np.random.default_rng(seed)
-        self._in_episode = False
-        self._seed = 0
-        self._actions: list[int] = []
-        self._trace = hashlib.blake2b()
-        self._return = 0.0
+        self._leave()
         self.episodes = 0
         """episodes ended"""
         self._tally = Tally()
@@ -75,16 +71,16 @@ class Actor:
         self._return += reward
         self._tally.add("train/reward_per_step", reward)
         if terminated or truncated:
-            self._in_episode = False
             self.episodes += 1
             self._tally.add("train/mean_return", self._return)
+            self._leave()
 
     def intervene(self, agent: Agent, intervention: Intervention) -> None:
         """Abandon the episode, and let something happen to the world or be shown to the agent."""
         if self._in_episode:
             agent.cut()
         self._reset()  # whatever chance there is in what follows comes from our generator
-        self._in_episode = False
+        self._leave()
         shown = _Shown(agent)
         intervention.apply(self.env, shown)
         shown.end()
@@ -96,6 +92,14 @@ class Actor:
     def _reset(self) -> Observation:
         self._seed = int(self._rng.integers(2**31))
         return self._begin()
+
+    def _leave(self) -> None:
+        """Be between two episodes."""
+        self._in_episode = False
+        self._seed = 0
+        self._actions: list[int] = []
+        self._trace = hashlib.blake2b()
+        self._return = 0.0
 
     def _begin(self) -> Observation:
         observation, _ = self.env.reset(seed=self._seed)
@@ -133,19 +137,19 @@ class Actor:
         self.load_world(state)
         self._tally.load_state_dict(state["tally"])
         self.episodes = int(state["episodes"])
-        self._in_episode = False
+        self._leave()
         if not state["in_episode"]:
             return
         self._seed = int(state["seed"])
         if self._relive(state):
             self._return = float(state["return"])
         else:
-            self._in_episode = False
+            self._leave()
             agent.cut()
             log.warning(
                 "the episode in progress did not repeat itself when it was lived through again "
                 "(seed %d, %d steps): a new one begins",
-                self._seed,
+                state["seed"],
                 len(state["actions"]),
             )
 
