@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from tests.agents.worlds import TINY, Grid, picture
+from tests.agents.worlds import TINY, Grid, picture, with_training
 from tests.training.runs import identical
 from vast import VaST
 from vast.agents.vast.config import VaSTConfig
@@ -48,6 +48,21 @@ def test_it_learns_acts_saves_and_goes_on_exactly(name: str, tmp_path: Path) -> 
     assert brought["reward_per_step"] == (1.0 if name == "CartPole-v1" else -1.0)
     for each in (agent, loaded, whole):
         each.close()
+
+
+@pytest.mark.parametrize("first", [1, 5, 20, 23, 61])
+@pytest.mark.parametrize("overlap", [False, True])
+def test_whenever_it_was_saved_it_goes_on_exactly(
+    first: int, overlap: bool, tmp_path: Path
+) -> None:
+    config = with_training(burst=3, retabulate=9, overlap=overlap)
+    agent = VaST(Grid(), config=config).learn(first)
+    agent.save(tmp_path / "agent")
+    loaded = VaST.load(tmp_path / "agent", Grid())
+    assert same(agent, loaded)
+    assert same(agent.learn(60), loaded.learn(60))
+    agent.close()
+    loaded.close()
 
 
 def test_saving_twice_and_loading_leaves_what_was_saved_last(tmp_path: Path) -> None:
