@@ -107,6 +107,7 @@ TWO = spaces.Discrete(2)
     [
         (IMAGE, spaces.Box(-1, 1, (2,)), "action space Box.*: allowed is Discrete"),
         (IMAGE, spaces.MultiDiscrete([2, 2]), "action space MultiDiscrete"),
+        (IMAGE, spaces.Discrete(257), "action space Discrete.257.*n up to 256"),
         (IMAGE, spaces.Discrete(2, start=1), "allowed is Discrete.n., starting at 0"),
         (spaces.Discrete(16), TWO, "observation space Discrete.16.: allowed is Box"),
         (spaces.Dict({"x": IMAGE}), TWO, "observation space Dict.*: allowed is Box"),

@@ -91,6 +91,15 @@ def test_after_the_burn_in_random_actions_still_let_frames_wait() -> None:
 # --- training -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("burst", [0, 2])
+def test_without_a_burn_in_training_begins_when_there_is_something_to_train_on(burst: int) -> None:
+    agent = mind(with_training(replace(TINY, exploration=exploring(0)), burst=burst, every=1))
+    assert not agent.train()
+    assert agent.tabulator.steps == 0
+    Wanderer(agent).step()
+    assert agent.tabulator.steps == max(burst, 1)
+
+
 @pytest.mark.parametrize("overlap", [False, True])
 def test_one_training_step_per_four_steps_after_the_burn_in_and_its_burst(overlap: bool) -> None:
     agent = mind(with_training(replace(TINY, exploration=exploring(21)), burst=6, overlap=overlap))

@@ -224,7 +224,7 @@ def train(folder: Path, config: RunConfig) -> bool:
     """Start a run, or go on with the one in the folder; return whether it was not interrupted."""
     if (folder / files.CONFIG).exists():
         files.require_same(files.read_config(folder), config)
-    elif folder.exists() and any(folder.iterdir()):
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is not empty and no run: choose another --out")
     with opened(folder, config) as run, logged_to(folder):
         run.restore()

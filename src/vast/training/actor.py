@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from vast.errors import UserError
+from vast.replay.episodes import MAX_ACTIONS
 from vast.training.protocol import Agent, Env, Intervention, Observation, State, Transition
 from vast.training.tally import Tally
 
@@ -31,8 +32,10 @@ class Spaces:
 def spaces_of(env: Env) -> Spaces:
     """Return what an agent must know; UserError if no agent can act there."""
     seen, done = env.observation_space, env.action_space
-    if not isinstance(done, spaces.Discrete) or done.start != 0:
-        raise UserError(f"action space {done}: allowed is Discrete(n), starting at 0")
+    if not isinstance(done, spaces.Discrete) or done.start != 0 or done.n > MAX_ACTIONS:
+        raise UserError(
+            f"action space {done}: allowed is Discrete(n), starting at 0, n up to {MAX_ACTIONS}"
+        )
     if not isinstance(seen, spaces.Box):
         raise UserError(f"observation space {seen}: allowed is Box, of bytes or floats")
     image = len(seen.shape) == 3 and seen.dtype == np.uint8

@@ -169,7 +169,8 @@ class VaSTMind:
         """Do one training step if one is due; return whether more are due before the next step."""
         training, burn_in = self.config.training, self.config.exploration.burn_in
         frozen = training.freeze_after is not None and self.steps >= training.freeze_after
-        if self.steps < burn_in or frozen:
+        # There is nothing to train on before the first step, whatever the burn-in.
+        if self.steps < max(burn_in, 1) or frozen:
             self._finish()
             return False
         if self._bursts < training.burst:
