@@ -22,13 +22,13 @@ def test_a_test_epoch_leaves_no_trace(overlap: bool, history: int) -> None:
     agent, untouched = mind(config), mind(config)
     lives = Wanderer(agent), Wanderer(untouched)
     for life in lives:
-        life.live(101)
+        life.live(61)
     before = agent.state_dict()
-    epoch = run_test_epoch(agent, Grid(), 150, 0.6, np.random.SeedSequence(1))
+    epoch = run_test_epoch(agent, Grid(), 80, 0.6, np.random.SeedSequence(1))
     assert epoch.episodes > 0
     assert identical(before, agent.state_dict())
     for life in lives:
-        life.live(60)
+        life.live(40)
     assert identical(agent.state_dict(), untouched.state_dict())
     agent.close()
     untouched.close()

@@ -125,8 +125,8 @@ class VaSTConfig:
         least = self.model.history + 2
         if self.replay.capacity < least:
             raise UserError(
-                f"capacity {self.replay.capacity}: allowed is {least} or more frames with a history "
-                f"of {self.model.history}"
+                f"capacity {self.replay.capacity}: allowed is {least} or more frames with a "
+                f"history of {self.model.history}"
             )
         if self.tabulate_burn_in and self.model.standardise:
             raise UserError(
