@@ -41,7 +41,7 @@ class Observed:
             assert self.mind.table.mean_reward(*pair) == pytest.approx(mean, abs=1e-9)
 
 
-@settings(max_examples=settings().max_examples // 5)
+@settings(max_examples=settings().max_examples // 8)
 @given(data=st.data())
 def test_the_table_is_that_of_the_assignments_and_of_the_frames_evicted(
     data: st.DataObject,

@@ -28,7 +28,9 @@ def same(one: VaST, other: VaST) -> bool:
     return identical(*states)
 
 
-@pytest.mark.parametrize("name", ["CartPole-v1", "Acrobot-v1"])
+@pytest.mark.parametrize(
+    "name", ["CartPole-v1", pytest.param("Acrobot-v1", marks=pytest.mark.slow)]
+)
 def test_it_learns_acts_saves_and_goes_on_exactly(name: str, tmp_path: Path) -> None:
     env, other, test = (gymnasium.make(name) for _ in range(3))
     agent = VaST(env, preset="debug", seed=3).learn(150)
@@ -50,7 +52,7 @@ def test_it_learns_acts_saves_and_goes_on_exactly(name: str, tmp_path: Path) -> 
         each.close()
 
 
-@pytest.mark.parametrize("first", [1, 5, 20, 23, 61])
+@pytest.mark.parametrize("first", [5, 20, 23])
 @pytest.mark.parametrize("overlap", [False, True])
 def test_whenever_it_was_saved_it_goes_on_exactly(
     first: int, overlap: bool, tmp_path: Path
