@@ -166,7 +166,7 @@ def _tell_end(finished: bool, folder: Path) -> None:
         print(f"done: {folder}")
     else:
         print(f"interrupted and saved; to go on: vast resume {folder}")
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 @contextlib.contextmanager
@@ -204,6 +204,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _call(arguments)
     except UserError as error:
         _fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+INTERRUPTED = 130
+"""the exit code of a command that was interrupted: 128 + the number of the signal"""
 
 
 def _call(arguments: Sequence[str]) -> None:
