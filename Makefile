@@ -5,8 +5,9 @@ READY := .venv/.ready
 
 .PHONY: demo test test-long check bench clean
 
-demo: $(READY)  ## draw Fig. 1A, B and name the picture
-	$(BIN)/vast figure fig1
+demo: $(READY)  ## learn the T-maze from pixels, play the run of Fig. 1C, name the report
+	$(BIN)/vast train t-maze --preset cpu --out runs/demo
+	$(BIN)/vast report runs/demo
 
 test: $(READY)  ## everything CI runs: style, types, all tests
 	$(BIN)/ruff check

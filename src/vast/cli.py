@@ -118,6 +118,27 @@ def play(folder: Annotated[Path, tyro.conf.Positional], out: Path, steps: int = 
     print(f"wrote {out}: {told}")
 
 
+def report(
+    folders: Annotated[tuple[Path, ...], tyro.conf.Positional], out: Path | None = None
+) -> None:
+    """Write one HTML file about one or more runs: curves, values, frames, numbers.
+
+    Args:
+        folders: the runs' folders
+        out: the file to write; by default report.html, in the run's folder if there is one run
+    """
+    from vast.analysis.report import write_report
+
+    if not folders:
+        raise UserError("report on what? Name the folder of a run, or several")
+    out = out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
+    with _writing(out):
+        news = write_report(list(folders), out)
+    for line in news:
+        print(line)
+    print(f"wrote {out}")
+
+
 def tasks() -> None:
     """List the tasks, agents and presets there are."""
     from vast.agents.registry import KINDS
@@ -145,7 +166,7 @@ def _tell_end(finished: bool, folder: Path) -> None:
         print(f"done: {folder}")
     else:
         print(f"interrupted and saved; to go on: vast resume {folder}")
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 @contextlib.contextmanager
@@ -162,6 +183,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "eval": evaluate,
     "play": play,
+    "report": report,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,
@@ -182,6 +204,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _call(arguments)
     except UserError as error:
         _fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+INTERRUPTED = 130
+"""the exit code of a command that was interrupted: 128 + the number of the signal"""
 
 
 def _call(arguments: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from vast.training.loop import LoopConfig
 class TrainOptions:
     """Train an agent on a task, or go on with the run in the folder."""
 
-    task: tyro.conf.Positional[str] = "t-maze"
+    task: tyro.conf.Positional[str] = ""
     """one of `vast tasks`"""
     agent: str = "vast"
     """which agent; see `vast tasks`"""
@@ -60,7 +60,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
     chosen, _ = tyro.cli(
         TrainOptions, args=_without_help(arguments), return_unknown_args=True, prog="vast train"
     )
-    base = _base(chosen)
+    base = _base(chosen, arguments)
     settings = (
         "settings",
         Annotated[kind_named(base.agent).config, tyro.conf.arg(name="")],
@@ -85,12 +85,17 @@ def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
 DOC = TrainOptions.__doc__
 
 
-def _base(chosen: TrainOptions) -> RunConfig:
+def _base(chosen: TrainOptions, arguments: Sequence[str]) -> RunConfig:
     """Return the run from which the options depart."""
     if chosen.config is None:
+        if not chosen.task:
+            raise UserError(f"Missing from vast train: TASK; allowed are {', '.join(TASKS)}")
         return default_run(chosen.task, chosen.agent, chosen.preset)
+    for option in ("--agent", "--preset"):
+        if any(word.split("=")[0] == option for word in arguments):
+            raise UserError(f"{option} with --config: every number is taken from that file")
     base = read_config(chosen.config)
-    if base.task != chosen.task:
+    if chosen.task not in ("", base.task):
         raise UserError(f"task {chosen.task!r} with the config of a run on {base.task!r}")
     return base
 

@@ -29,7 +29,8 @@ def test_figure_draws_into_the_folder_named_and_says_so(
     [
         (
             ["figur", "fig1"],
-            "unknown command 'figur': allowed are figure, maze; did you mean 'figure'?",
+            "unknown command 'figur': allowed are eval, figure, maze, play, report, resume, tasks, "
+            "train; did you mean 'figure'?",
         ),
         (["figure", "fgi1"], "unknown figure 'fgi1': allowed are fig1; did you mean 'fig1'?"),
         (["figure", "fig31"], "unknown figure 'fig31': allowed are fig1\n"),

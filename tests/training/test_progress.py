@@ -57,6 +57,17 @@ def test_speed_is_that_of_recent_steps() -> None:
     assert out.getvalue().splitlines()[-1] == "999 of 7,201,000 steps | 1 steps/s | 2000:00:01 left"
 
 
+def test_a_burst_of_training_does_not_count_as_slow_steps() -> None:
+    out, clock = io.StringIO(), Clock()
+    with Progress(Console(file=out), clock) as progress:
+        for step in [*range(300), *[300] * 1000, *range(301, 601)]:
+            clock.now += 0.1
+            progress.update(step, 1000)
+    lines = out.getvalue().splitlines()
+    assert len(lines) > 10
+    assert all("| 10 steps/s |" in line for line in lines)
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_terminal_shows_the_same_at_most_five_times_a_second(width: int) -> None:
     out = io.StringIO()

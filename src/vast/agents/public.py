@@ -1,5 +1,7 @@
 """The agents as users meet them: the same verbs on every one, for any Gymnasium environment."""
 
+import signal
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,6 +15,7 @@ from vast.errors import UserError, unknown
 from vast.training.actor import Actor, spaces_of
 from vast.training.checkpoint import Checkpoint
 from vast.training.evaluation import run_test_epoch
+from vast.training.interrupts import noted
 from vast.training.loop import Loop, LoopConfig, Row
 from vast.training.plain import from_plain, to_plain
 from vast.training.progress import Progress
@@ -63,12 +66,21 @@ class LearningAgent:
         return self.mind.steps
 
     def learn(self, steps: int, *, progress: bool = False) -> Self:
-        """Act and learn for so many more steps; an interrupt leaves the agent as it then is."""
+        """Act and learn for so many more steps.
+
+        A keyboard interrupt is raised when the step is finished, and learning can go on from there.
+        """
         if steps < 0:
             raise UserError(f"steps {steps}: allowed is 0 or more")
         shown = Progress() if progress else nullcontext()
-        with limited_threads(self.threads), shown as display:
-            self._loop.run(self.mind.steps + steps, _Watcher(display))
+        with (
+            limited_threads(self.threads),
+            shown as display,
+            noted(signal.SIGINT) as interrupted,
+        ):
+            done = self._loop.run(self.mind.steps + steps, _Watcher(display, interrupted))
+        if not done:
+            raise KeyboardInterrupt
         return self
 
     def act(self, observation: ArrayLike) -> int:
@@ -85,6 +97,12 @@ class LearningAgent:
 
     def evaluate(self, env: Env, steps: int = 1000, epsilon: float = 0.05, seed: int = 0) -> Row:
         """Run a test epoch in another environment; nothing is learned from it."""
+        if env.unwrapped is self._loop.actor.env.unwrapped:
+            raise UserError("evaluate in the environment it learns in: allowed is another one")
+        if steps < 1:
+            raise UserError(f"steps {steps}: allowed is 1 or more")
+        if not 0 <= epsilon <= 1:
+            raise UserError(f"epsilon {epsilon}: allowed is 0 to 1")
         return run_test_epoch(
             self.mind, env, steps, epsilon, np.random.SeedSequence(seed)
         )._asdict()
@@ -142,15 +160,16 @@ class LearningAgent:
 
 
 class _Watcher:
-    """Shows progress, if anybody wants to see it."""
+    """Shows progress, if anybody wants to see it, and looks out for interrupts."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: Progress | None, interrupted: Callable[[], bool]) -> None:
         self._progress = progress
+        self._interrupted = interrupted
 
     def tick(self, agent: Agent, total: int) -> bool:
         if self._progress is not None:
             self._progress.update(agent.steps, total, agent.facts)
-        return False
+        return self._interrupted()
 
     def row(self, step: int, wall_seconds: float, row: Row) -> None:
         pass

@@ -1,15 +1,45 @@
-"""What all pictures share: how they are written."""
+"""What all pictures share: how they look, and how they are written."""
 
 from pathlib import Path
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from vast.files import written_whole
+
+WALL, FLOOR, GOAL, UNKNOWN = "#3c3c3c", "#f3f2ee", "#a9d8a0", "#b4b2ab"
+INKS = ("#2f6db5", "#c8373a", "#3a8f5c", "#b03a9e", "#b5792f", "#4f4f9f")
+"""of lines that are told apart"""
+DOTS_PER_INCH = 160
+TITLE, SMALL = 10, 8.5
+"""sizes of letters"""
 
 
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure, making its folder if need be; return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as unfinished:
-        figure.savefig(unfinished, dpi=160)
+        figure.savefig(unfinished, dpi=DOTS_PER_INCH)
     return path
+
+
+def plain_axes(ax: Axes, title: str = "", x: str = "", y: str = "") -> None:
+    """Give axes a title, labels, and no more lines than are needed."""
+    ax.set_title(title, fontsize=TITLE, loc="left")
+    ax.set_xlabel(x, fontsize=SMALL)
+    ax.set_ylabel(y, fontsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#e4e2dc", linewidth=0.7)
+    ax.set_axisbelow(True)
+
+
+def arrowheads(poses: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+    """Return [n, 3, 2] triangles that point where each (x, y, degrees) heads, in front of it."""
+    heading = np.radians(poses[:, 2])
+    ahead = np.stack([np.cos(heading), np.sin(heading)], 1)
+    aside = np.stack([-ahead[:, 1], ahead[:, 0]], 1)
+    at = poses[:, :2]
+    return np.stack([at + size * ahead, at + size / 3 * aside, at - size / 3 * aside], axis=1)

@@ -55,7 +55,12 @@ def make_env(
 ) -> Env:
     """Return a task's environment, on the user's own map file if one is given."""
     task = task_named(name)
-    options: dict[str, Any] = {"render_mode": "rgb_array"} if film else {}
+    options: dict[str, Any] = {}
+    if film:
+        if len(task.shape) != 3:
+            seen = ", ".join(other for other, task in TASKS.items() if len(task.shape) == 3)
+            raise UserError(f"task {name!r} cannot be filmed: allowed are {seen}")
+        options["render_mode"] = "rgb_array"
     if wad is not None or map_name is not None:
         if not task.is_doom:
             doom = ", ".join(other for other, task in TASKS.items() if task.is_doom)

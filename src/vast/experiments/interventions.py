@@ -21,11 +21,16 @@ LETTERS = "FLR"
 class ReverseRewards:
     """Let goals punish and penalties reward from now on (Fig. 6)."""
 
-    def apply(self, env: Env, observe: Observe) -> None:
-        """Reverse the rewards; the agent is told nothing."""
+    def check(self, env: Env) -> None:
+        """Raise UserError if that is not possible there."""
         if not hasattr(env.unwrapped, "reversed"):
             raise UserError(f"{env.unwrapped} has no rewards that can be reversed")
-        env.unwrapped.reversed = not env.unwrapped.reversed
+
+    def apply(self, env: Env, observe: Observe) -> None:
+        """Reverse the rewards; the agent is told nothing."""
+        self.check(env)
+        world: Any = env.unwrapped
+        world.reversed = not world.reversed
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,10 @@ class SwitchMap:
     """Play in another map from the next episode on, such as one with a teleporter (Fig. 5)."""
 
     map_name: str
+
+    def check(self, env: Env) -> None:
+        """Raise UserError if there is no such map."""
+        _check_map(env, self.map_name)
 
     def apply(self, env: Env, observe: Observe) -> None:
         """Switch the map; the agent is told nothing."""
@@ -49,6 +58,10 @@ class ForcedRun:
     """x, y and heading in degrees"""
     actions: str
     """F forward, L left, R right"""
+
+    def check(self, env: Env) -> None:
+        """Raise UserError if there is no such map."""
+        _check_map(env, self.map_name)
 
     def apply(self, env: Env, observe: Observe) -> None:
         """Play the run and hand every transition to the agent."""
@@ -111,3 +124,12 @@ def _maps(env: Env) -> HasMaps:
         raise UserError(f"{world} has no maps to switch between")
     has_maps: HasMaps = world
     return has_maps
+
+
+def _check_map(env: Env, map_name: str) -> None:
+    world = _maps(env)
+    before = world.map_name
+    try:
+        world.set_map(map_name)
+    finally:
+        world.set_map(before)

@@ -3,13 +3,11 @@
 import json
 import logging
 import signal
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 import numpy as np
 
@@ -22,9 +20,10 @@ from vast.training import chance
 from vast.training.actor import Actor, spaces_of
 from vast.training.checkpoint import Checkpoint
 from vast.training.evaluation import run_test_epoch
+from vast.training.interrupts import noted
 from vast.training.loop import Loop, Row
 from vast.training.metrics import MetricsLog
-from vast.training.plain import to_plain
+from vast.training.plain import first_difference, to_plain
 from vast.training.progress import Progress
 from vast.training.protocol import Agent, Env, State
 from vast.training.restoring import fitting
@@ -46,6 +45,9 @@ class Run:
         self._metrics: MetricsLog | None = None
         self._progress: Progress | None = None
         self._env = make_env(config.task, config.wad, config.map)
+        interventions = planned_interventions(config.interventions)
+        for _, intervention in interventions:
+            intervention.check(self._env)
         self._test_env: Env | None = None
         living, thinking = np.random.SeedSequence(config.seed).spawn(2)
         kind = kind_named(config.agent)
@@ -55,10 +57,11 @@ class Run:
             Actor(self._env, living),
             config.loop,
             self.test,
-            planned_interventions(config.interventions),
+            interventions,
         )
+        self._offset = 0  # of the rows of metrics that belong to what was saved
         self._saved_at = time.monotonic()
-        self._stopping = False
+        self._interrupted: Callable[[], bool] = lambda: False
         self._last = ""  # what the last test epoch brought
 
     # --- training ---------------------------------------------------------------------------------
@@ -69,13 +72,9 @@ class Run:
             limited_threads(self.config.threads),
             MetricsLog(self.folder / files.METRICS) as self._metrics,
             Progress() as self._progress,
-            self._interruptible(),
+            noted(signal.SIGINT, signal.SIGTERM) as self._interrupted,
         ):
-            if self._checkpoint.exists():
-                self._restore(self._metrics)
-            else:
-                chance.seed(self.config.seed)
-                self._metrics.rewind(0)
+            self._metrics.rewind(self._offset)
             self._announce(self._progress)
             self._saved_at = time.monotonic()
             done = self._loop.run(self.config.steps, self)
@@ -88,7 +87,7 @@ class Run:
             self._progress.update(agent.steps, total, self._facts)
         if time.monotonic() - self._saved_at > SAVE_SECONDS:
             self._save()
-        return self._stopping
+        return self._interrupted()
 
     def row(self, step: int, wall_seconds: float, row: Row) -> None:
         """Write a row of metrics."""
@@ -131,31 +130,64 @@ class Run:
         saved = self._checkpoint.save(self._state(), self.agent.frame_store)
         self._saved_at = time.monotonic()
         entry = {"step": self.agent.steps, "seconds": saved.seconds, "bytes": saved.bytes_written}
-        with (self.folder / files.SAVES).open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(entry) + "\n")
+        path = self.folder / files.SAVES
+        try:
+            with path.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+    def _identity(self) -> State:
+        """Return what a checkpoint must agree with to be of this run."""
+        config = self.config
+        return {
+            "kind": config.agent,
+            "task": config.task,
+            "settings": to_plain(config.settings),
+            "seed": config.seed,
+            "threads": config.threads,
+        }
 
     def _state(self) -> State:
         return {
-            "kind": self.config.agent,
-            "settings": to_plain(self.config.settings),
-            "seed": self.config.seed,
-            "threads": self.config.threads,
+            **self._identity(),
             "metrics_offset": 0 if self._metrics is None else self._metrics.sync(),
             "loop": self._loop.state_dict(),
         }
 
-    def _restore(self, metrics: MetricsLog) -> None:
-        state, frames = self._checkpoint.load()
+    def restore(self) -> None:
+        """Be where the run was last saved, or at its beginning if it never was."""
+        if not self._checkpoint.exists():
+            chance.seed(self.config.seed)
+            return
+        state, frames = self._load()
         with fitting(self._checkpoint.folder):
             self._loop.load_state_dict(state["loop"], frames)
-            metrics.rewind(int(state["metrics_offset"]))
+            self._offset = int(state["metrics_offset"])
+        with MetricsLog(self.folder / files.METRICS) as metrics:
+            metrics.rewind(self._offset)
+        if self.config.steps < self.agent.steps:
+            raise UserError(
+                f"steps {self.config.steps}: the run is at step {self.agent.steps} already; "
+                "allowed is that or more"
+            )
 
     def load_agent(self) -> None:
         """Restore the agent and the settings of its world, to look at rather than to train on."""
-        state, frames = self._checkpoint.load()
+        state, frames = self._load()
         with fitting(self._checkpoint.folder):
             self.agent.load_state_dict(state["loop"]["agent"], frames)
             self._loop.actor.load_world(state["loop"]["actor"])
+
+    def _load(self) -> tuple[State, Iterator[State]]:
+        """Return what was saved; UserError if it is of another run."""
+        state, frames = self._checkpoint.load()
+        own = self._identity()
+        there = {name: state.get(name) for name in own}
+        difference = first_difference(there, own)
+        if difference is not None:
+            raise UserError(f"checkpoint {self._checkpoint.folder} is of another run: {difference}")
+        return state, frames
 
     def close(self) -> None:
         """End the engines and threads."""
@@ -163,28 +195,6 @@ class Run:
         self._env.close()
         if self._test_env is not None:
             self._test_env.close()
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Finish the step and save on an interrupt; a second one stops at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        caught = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.getsignal(number) for number in caught}
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            self._stopping = True
-            for each, handler in before.items():
-                signal.signal(each, handler)
-
-        for number in caught:
-            signal.signal(number, stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 @contextmanager
@@ -214,12 +224,12 @@ def train(folder: Path, config: RunConfig) -> bool:
     """Start a run, or go on with the one in the folder; return whether it was not interrupted."""
     if (folder / files.CONFIG).exists():
         files.require_same(files.read_config(folder), config)
-    elif folder.exists() and any(folder.iterdir()):
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is not empty and no run: choose another --out")
-    with opened(folder, config) as run:
+    with opened(folder, config) as run, logged_to(folder):
+        run.restore()
         files.write_config(folder, config)
-        with logged_to(folder):
-            return run.train()
+        return run.train()
 
 
 def resume(folder: Path, steps: int | None) -> bool:

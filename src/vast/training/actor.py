@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from vast.errors import UserError
+from vast.replay.episodes import MAX_ACTIONS
 from vast.training.protocol import Agent, Env, Intervention, Observation, State, Transition
 from vast.training.tally import Tally
 
@@ -31,8 +32,10 @@ class Spaces:
 def spaces_of(env: Env) -> Spaces:
     """Return what an agent must know; UserError if no agent can act there."""
     seen, done = env.observation_space, env.action_space
-    if not isinstance(done, spaces.Discrete) or done.start != 0:
-        raise UserError(f"action space {done}: allowed is Discrete(n), starting at 0")
+    if not isinstance(done, spaces.Discrete) or done.start != 0 or done.n > MAX_ACTIONS:
+        raise UserError(
+            f"action space {done}: allowed is Discrete(n), starting at 0, n up to {MAX_ACTIONS}"
+        )
     if not isinstance(seen, spaces.Box):
         raise UserError(f"observation space {seen}: allowed is Box, of bytes or floats")
     image = len(seen.shape) == 3 and seen.dtype == np.uint8
@@ -56,11 +59,7 @@ class Actor:
     def __init__(self, env: Env, seed: np.random.SeedSequence) -> None:
         self.env = env
         self._rng = np.random.default_rng(seed)
-        self._in_episode = False
-        self._seed = 0
-        self._actions: list[int] = []
-        self._trace = hashlib.blake2b()
-        self._return = 0.0
+        self._leave()
         self.episodes = 0
         """episodes ended"""
         self._tally = Tally()
@@ -75,16 +74,16 @@ class Actor:
         self._return += reward
         self._tally.add("train/reward_per_step", reward)
         if terminated or truncated:
-            self._in_episode = False
             self.episodes += 1
             self._tally.add("train/mean_return", self._return)
+            self._leave()
 
     def intervene(self, agent: Agent, intervention: Intervention) -> None:
         """Abandon the episode, and let something happen to the world or be shown to the agent."""
         if self._in_episode:
             agent.cut()
         self._reset()  # whatever chance there is in what follows comes from our generator
-        self._in_episode = False
+        self._leave()
         shown = _Shown(agent)
         intervention.apply(self.env, shown)
         shown.end()
@@ -96,6 +95,14 @@ class Actor:
     def _reset(self) -> Observation:
         self._seed = int(self._rng.integers(2**31))
         return self._begin()
+
+    def _leave(self) -> None:
+        """Be between two episodes."""
+        self._in_episode = False
+        self._seed = 0
+        self._actions: list[int] = []
+        self._trace = hashlib.blake2b()
+        self._return = 0.0
 
     def _begin(self) -> Observation:
         observation, _ = self.env.reset(seed=self._seed)
@@ -133,19 +140,19 @@ class Actor:
         self.load_world(state)
         self._tally.load_state_dict(state["tally"])
         self.episodes = int(state["episodes"])
-        self._in_episode = False
+        self._leave()
         if not state["in_episode"]:
             return
         self._seed = int(state["seed"])
         if self._relive(state):
             self._return = float(state["return"])
         else:
-            self._in_episode = False
+            self._leave()
             agent.cut()
             log.warning(
                 "the episode in progress did not repeat itself when it was lived through again "
                 "(seed %d, %d steps): a new one begins",
-                self._seed,
+                state["seed"],
                 len(state["actions"]),
             )
 

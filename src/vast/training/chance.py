@@ -17,7 +17,7 @@ def seed(number: int) -> None:
     """Start all three from a seed, as a run does that has the process for itself."""
     random.seed(number)
     np.random.seed(number % 2**32)  # noqa: NPY002
-    torch.manual_seed(number)
+    torch.manual_seed(number % 2**63)
 
 
 def state_dict() -> State:

@@ -86,9 +86,10 @@ class Loop:
                     return False
             self._look(watcher)
             self._intervene()
+            stop = watcher.tick(agent, total)
             if agent.steps >= total:
                 return True
-            if watcher.tick(agent, total):
+            if stop:
                 return False
             self.actor.step(agent)
 

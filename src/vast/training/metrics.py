@@ -50,7 +50,10 @@ class MetricsLog:
 
     def sync(self) -> int:
         """Wait until all rows are on the disk, as a checkpoint counts on them; return `offset`."""
-        os.fsync(self._file.fileno())
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise UserError(f"cannot write {self.path}: {error.strerror}") from error
         return self._offset
 
     def rewind(self, offset: int) -> None:

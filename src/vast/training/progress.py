@@ -64,6 +64,7 @@ class Progress:
         """
         self._last = (step, total, {} if facts is None else facts)
         now = self._clock()
+        self._speed.pass_to(now, step)
         if now < self._due:
             return
         began = self._due == -math.inf
@@ -105,16 +106,29 @@ class Progress:
 
 
 class Speed:
-    """Steps per second of this process, over the last half minute."""
+    """Environment steps per second of this process, over the last half minute.
+
+    Time in which no such step was taken, as in a burst of training, tells nothing of the steps to
+    come and is left out.
+    """
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
+        self._last: tuple[float, int] | None = None
+        self._left_out = 0.0
+
+    def pass_to(self, now: float, step: int) -> None:
+        """Take note of every update."""
+        if self._last is not None and step == self._last[1]:
+            self._left_out += now - self._last[0]
+        self._last = now, step
 
     def add(self, now: float, step: int) -> None:
-        """Take note of the time at which a step was reached."""
-        self._seen.append((now, step))
+        """Take note of a moment at which speed is shown."""
+        counted = now - self._left_out
+        self._seen.append((counted, step))
         # One moment before the half minute stays, so that it is covered.
-        while len(self._seen) > 2 and self._seen[1][0] <= now - RECENT_SECONDS:
+        while len(self._seen) > 2 and self._seen[1][0] <= counted - RECENT_SECONDS:
             self._seen.popleft()
 
     @property
@@ -123,7 +137,8 @@ class Speed:
         if not self._seen:
             return None
         (then, first), (now, last) = self._seen[0], self._seen[-1]
-        return (last - first) / (now - then) if now > then and last > first else None
+        # A single step may be the one for which everything is loaded and compiled.
+        return (last - first) / (now - then) if now > then and last > first + 1 else None
 
 
 def _steps(step: int, total: int, per_second: float | None) -> list[str]:

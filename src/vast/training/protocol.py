@@ -55,6 +55,10 @@ Observe = Callable[[Transition], None]
 class Intervention(Protocol):
     """Something that happens once, at a step of an experiment."""
 
+    def check(self, env: Env) -> None:
+        """Raise UserError if it cannot happen in this environment."""
+        ...
+
     def apply(self, env: Env, observe: Observe) -> None:
         """Do it to the environment; hand the agent what it is to learn from."""
         ...

@@ -132,6 +132,12 @@ class VaSTConfig:
             raise UserError(f"restlessness {self.restlessness}: allowed is 0 or more")
         if self.latent_steps < 0:
             raise UserError(f"latent_steps {self.latent_steps}: allowed is 0 or more")
+        least = self.model.history + 2
+        if self.replay.capacity < least:
+            raise UserError(
+                f"capacity {self.replay.capacity}: allowed is {least} or more frames with a "
+                f"history of {self.model.history}"
+            )
         if self.tabulate_burn_in and self.model.standardise:
             raise UserError(
                 "tabulate_burn_in with standardise: codes mean nothing before the mean is known, "

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from vast.agents.tables import Visits, sweeper
 from vast.agents.vast.config import VaSTConfig
@@ -17,6 +17,7 @@ from vast.model.free_energy import Terms
 from vast.model.tabulator import Batch, Tabulator
 from vast.planning import TransitionTable
 from vast.replay import Replay, Transitions
+from vast.replay.ring import Numbers
 from vast.replay.shrinking import Shrinking
 from vast.training.exploration import explores, greedy
 from vast.training.protocol import Observation, State
@@ -120,6 +121,7 @@ class VaSTMind:
             reward = 0.0
         if terminated:
             self.replay.end_terminal(action, reward)
+            self._count_end(action)
         else:
             self.replay.append(action, reward, self._shrinking(observation))
             self._waiting += 1
@@ -151,6 +153,14 @@ class VaSTMind:
         revision = self.replay.assign(numbers, states)
         self._count_revisits(revision.added)
 
+    def settle(self) -> int:
+        """Give all frames that wait their states, and plan to the end; return the backups done.
+
+        The model stays as it is. For looking at an agent: one that lives plans by its budget.
+        """
+        self._tabulate()
+        return self.table.sweep()
+
     def _count_revisits(self, added: Transitions) -> None:
         """Count which state-action pairs had been met before (Fig. 4B)."""
         pairs = np.stack([added.states, added.actions.astype(np.uint64)], 1)
@@ -162,13 +172,20 @@ class VaSTMind:
         )
         self._visits.note(len(pairs), len(pairs) - new)
 
+    def _count_end(self, action: int) -> None:
+        """Count the pair that ended an episode, unless its frame waits and is counted later."""
+        (state,), (assigned,) = self.replay.states([self.replay.end - 1])
+        if assigned:
+            self._visits.note(1, self.table.count(int(state), action) > 1)
+
     # --- training ---------------------------------------------------------------------------------
 
     def train(self) -> bool:
         """Do one training step if one is due; return whether more are due before the next step."""
         training, burn_in = self.config.training, self.config.exploration.burn_in
         frozen = training.freeze_after is not None and self.steps >= training.freeze_after
-        if self.steps < burn_in or frozen:
+        # There is nothing to train on before the first step, whatever the burn-in.
+        if self.steps < max(burn_in, 1) or frozen:
             self._finish()
             return False
         if self._bursts < training.burst:
@@ -228,12 +245,23 @@ class VaSTMind:
             self._tally.add(f"train/{name}", value)
         if self.config.training.overlap:
             self.tabulator.publish()
-        # A frame may have been evicted while its state was being computed.
-        kept = learned.numbers >= self.replay.oldest
-        revision = self.replay.reassign(learned.numbers[kept], learned.states[kept])
+        numbers, states = self._assigned(learned)
+        revision = self.replay.reassign(numbers, states)
         if revision.frames:
             self._tally.add("table/reassigned", revision.share, revision.frames)
         self._plan()
+
+    def _assigned(self, learned: Learned) -> tuple[Numbers, NDArray[np.uint64]]:
+        """Return what was learned of frames that have a state to be revised.
+
+        A frame may have been evicted meanwhile. One that still waits gets its first state when its
+        turn comes: only then is it known whether what was done there had been done before.
+        """
+        numbers, states = learned.numbers, learned.states
+        stored = numbers >= self.replay.oldest
+        numbers, states = numbers[stored], states[stored]
+        _, assigned = self.replay.states(numbers)
+        return numbers[assigned], states[assigned]
 
     def _plan(self, steps: int = 1) -> None:
         """Plan as much as these training steps are worth; in the background it goes on anyway."""

@@ -1,6 +1,7 @@
 """Acting on the table: the newest observations become a state, the state has values."""
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class TablePolicy:
         """Choose an action."""
         if explores(self._epsilon, self._rng):
             return int(self._rng.integers(self._tabulator.n_actions))
-        state = self._state()
+        state = self.state()
         q = self._restless.worth(state, self._table.estimate(state)[0])
         action = greedy(q, self._rng)
         self._restless.take(state, action)
@@ -56,7 +57,12 @@ class TablePolicy:
 
     def q_values(self) -> NDArray[np.float64]:
         """Return the neighbour estimate of each action's value."""
-        return self._table.estimate(self._state())[0]
+        return self._table.estimate(self.state())[0]
 
-    def _state(self) -> int:
-        return int(self._tabulator.encode(np.stack(self._seen)[None])[0])
+    def state(self) -> int:
+        """Return the state of the newest observation."""
+        return int(self._tabulator.encode(self.history()[None])[0])
+
+    def history(self) -> NDArray[Any]:
+        """Return the newest observation after the k before it, as they are stored."""
+        return np.stack(self._seen)

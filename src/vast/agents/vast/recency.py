@@ -3,7 +3,12 @@
 The plain mean of a hundred old outcomes needs a hundred new ones to change its sign. Here an
 outcome of age t, in steps, counts exp(-t / horizon). Ages are told by the numbers of frames, so
 that transitions can be moved from state to state, and the estimate can be recomputed from the
-replay. Transition counts stay as they are. Not in the paper.
+replay. Not in the paper.
+
+Transition counts stay as they are. So each successor, and the end of an episode, has a mean of its
+own, and E[r|s,a] weighs these by the counts: were it the mean over all recent outcomes, a last step
+that happened to end an episode with a reward would be worth that reward and, by the counts, most
+of the value of going on.
 """
 
 import math
@@ -18,6 +23,8 @@ from vast.replay import Transitions
 from vast.training.protocol import State
 
 Pair = tuple[int, int]
+Successor = tuple[int, bool]
+"""the next state, and whether there is none"""
 Outcome = tuple[int, float]
 """the number of the frame at which, and the reward"""
 
@@ -31,17 +38,19 @@ class RecentRewards:
     def __init__(self, table: TransitionTable, horizon: float) -> None:
         self._table = table
         self._horizon = horizon
-        self._outcomes: dict[Pair, list[Outcome]] = {}
+        self._outcomes: dict[Pair, dict[Successor, list[Outcome]]] = {}
 
     def revise(self, added: Transitions, deleted: Transitions) -> None:
         """Take note of transitions counted and uncounted; set the rewards that they change."""
         touched: dict[Pair, None] = {}
-        for pair, outcome in _outcomes(added):
-            insort(self._outcomes.setdefault(pair, []), outcome)
+        for pair, successor, outcome in _outcomes(added):
+            insort(self._outcomes.setdefault(pair, {}).setdefault(successor, []), outcome)
             touched[pair] = None
-        for pair, outcome in _outcomes(deleted):
-            known = self._outcomes[pair]
+        for pair, successor, outcome in _outcomes(deleted):
+            known = self._outcomes[pair][successor]
             del known[bisect_left(known, outcome)]
+            if not known:
+                del self._outcomes[pair][successor]
             touched[pair] = None
         for pair in touched:
             self._apply(pair)
@@ -51,12 +60,17 @@ class RecentRewards:
         if not known:
             del self._outcomes[pair]
             return
-        recent, mean = self.estimate(known), self._table.mean_reward(*pair)
+        recent = self.estimate(known)
+        mean = self._table.mean_reward(*pair)
         if abs(recent - mean) > 1e-12 * max(1.0, abs(mean)):
             self._table.set_reward(*pair, recent)
 
-    def estimate(self, outcomes: list[Outcome]) -> float:
-        """Return the mean reward of outcomes, oldest first, by their weights."""
+    def estimate(self, known: Mapping[Successor, list[Outcome]]) -> float:
+        """Return E[r|s,a] from the outcomes of each successor, oldest first."""
+        total = sum(len(outcomes) for outcomes in known.values())
+        return sum(len(each) * self._recent(each) for each in known.values()) / total
+
+    def _recent(self, outcomes: list[Outcome]) -> float:
         newest = outcomes[-1][0]
         weights = rewards = 0.0
         for number, reward in reversed(outcomes):
@@ -70,24 +84,40 @@ class RecentRewards:
 
     def state_dict(self) -> State:
         """Return all outcomes."""
-        flat = [(*pair, *outcome) for pair, known in self._outcomes.items() for outcome in known]
-        states, actions, numbers, rewards = zip(*flat, strict=True) if flat else ((),) * 4
+        flat = [
+            (*pair, *successor, *outcome)
+            for pair, known in self._outcomes.items()
+            for successor, outcomes in known.items()
+            for outcome in outcomes
+        ]
+        columns = zip(*flat, strict=True) if flat else ((),) * len(COLUMNS)
         return {
-            "states": np.array(states, np.uint64),
-            "actions": np.array(actions, np.int64),
-            "numbers": np.array(numbers, np.int64),
-            "rewards": np.array(rewards, np.float64),
+            name: np.array(column, dtype)
+            for (name, dtype), column in zip(COLUMNS.items(), columns, strict=True)
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from there."""
         self._outcomes = {}
-        columns = (state[name].tolist() for name in ("states", "actions", "numbers", "rewards"))
-        for key, action, number, reward in zip(*columns, strict=True):
-            self._outcomes.setdefault((key, action), []).append((number, reward))
+        columns = (state[name].tolist() for name in COLUMNS)
+        for key, action, following, ends, number, reward in zip(*columns, strict=True):
+            known = self._outcomes.setdefault((key, action), {})
+            known.setdefault((following, ends), []).append((number, reward))
 
 
-def _outcomes(transitions: Transitions) -> Iterator[tuple[Pair, Outcome]]:
+COLUMNS: dict[str, type[np.generic]] = {
+    "states": np.uint64,
+    "actions": np.int64,
+    "next_states": np.uint64,
+    "terminals": np.bool_,
+    "numbers": np.int64,
+    "rewards": np.float64,
+}
+"""how outcomes are saved"""
+
+
+def _outcomes(transitions: Transitions) -> Iterator[tuple[Pair, Successor, Outcome]]:
     pairs = zip(transitions.states.tolist(), transitions.actions.tolist(), strict=True)
+    successors = zip(transitions.next_states.tolist(), transitions.terminals.tolist(), strict=True)
     outcomes = zip(transitions.numbers.tolist(), transitions.rewards.tolist(), strict=True)
-    return zip(pairs, outcomes, strict=True)
+    return zip(pairs, successors, outcomes, strict=True)

@@ -3,8 +3,8 @@
 A state stands for many situations that look alike. What an action brings on average may be fine
 while in this very situation it leads back here; a greedy policy on a table that does not change
 then goes round for ever. So an action that was taken from this state already, in this episode, is
-held for worth less: each time by a share of what it costs to be back here one step later,
-V(s) - (E[r|s,a] + gamma V(s)). Not in the paper.
+held for worth less: each time by a share of what it costs to be back here one step later without
+a reward, (1 - gamma) |V(s)| and the action's own penalty, if it has one. Not in the paper.
 """
 
 from collections.abc import Mapping
@@ -38,9 +38,8 @@ class Restless:
         taken = self._taken.get(state)
         if taken is None:
             return q
-        value = q.max()
-        rewards = np.array([self._reward(state, action) for action in range(self._n_actions)])
-        lost = np.maximum(value - (rewards + self._discount * value), 0.0)
+        penalties = np.array([self._penalty(state, action) for action in range(self._n_actions)])
+        lost = (1 - self._discount) * abs(q.max()) + penalties
         worth: NDArray[np.float64] = q - self._share * taken * lost
         return worth
 
@@ -49,9 +48,9 @@ class Restless:
         if self._share:
             self._taken.setdefault(state, np.zeros(self._n_actions, np.int64))[action] += 1
 
-    def _reward(self, state: int, action: int) -> float:
+    def _penalty(self, state: int, action: int) -> float:
         known = self._table.count(state, action) > 0
-        return self._table.mean_reward(state, action) if known else 0.0
+        return max(-self._table.mean_reward(state, action), 0.0) if known else 0.0
 
     def state_dict(self) -> State:
         """Return what was taken in this episode."""

@@ -25,7 +25,7 @@ from vast.envs.doom.frames import HEIGHT, WIDTH, shrink
 from vast.envs.doom.maze import TERMINAL_KINDS
 from vast.envs.doom.maze_words import FARTHEST
 from vast.envs.doom.rules import Outcome, Rules, kind_at
-from vast.envs.doom.world import open_world
+from vast.envs.doom.world import FloorPlan, open_world
 from vast.errors import UserError, unknown
 
 log = logging.getLogger(__name__)
@@ -90,6 +90,10 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         if facts.deathmatch != self._map.deathmatch:
             self._close_engine()
         self._map = facts
+
+    def floor_plan(self) -> FloorPlan:
+        """Return the walls and zones of the next episode's map, for drawing."""
+        return self._world.floor_plan(self.map_name)
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None

@@ -17,6 +17,16 @@ SHIPPED = files("vast.envs.doom") / "mazes"
 
 
 @dataclass(frozen=True)
+class FloorPlan:
+    """A map from above."""
+
+    walls: list[tuple[float, float, float, float]]
+    """lines (x, y, x, y) that have nothing behind them"""
+    areas: list[Area]
+    """zones"""
+
+
+@dataclass(frozen=True)
 class World:
     """A WAD whose maps are known, and the zones of its maps."""
 
@@ -35,6 +45,10 @@ class World:
     def areas(self, map_name: str) -> list[Area]:
         """Return the zones of a map."""
         return self.zones.get(map_name, []) if self.zones else self.other_zones
+
+    def floor_plan(self, map_name: str) -> FloorPlan:
+        """Return a map's walls and zones."""
+        return FloorPlan(outline(self.wad, self.maps[map_name]), self.areas(map_name))
 
     def holds(self, map_name: str, x: float, y: float) -> bool:
         """Tell whether a place lies in a map and not in the void around it."""

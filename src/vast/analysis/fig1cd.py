@@ -1,0 +1,101 @@
+"""The picture of Fig. 1C, D: one run from an arm never visited, and the values it brings there."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from vast.analysis.drawing import FLOOR, INKS, SMALL, WALL, plain_axes
+from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_plan, known_places
+from vast.envs.doom.world import FloorPlan
+from vast.experiments.one_run import OneRun
+
+SHUT = ((64, 64), (64, -64))
+"""xs and ys of the invisible wall during training"""
+
+
+def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
+    """Return the maze before and after the run, and the values along it."""
+    figure = Figure(figsize=(12.6, 4.2), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1, 0.9))
+    colours = colours_for(*data.around_values, data.run_values[1])
+    for ax, after, title in (
+        (
+            left,
+            0,
+            "C  after training; the run from the arm\nthat was shut is mostly unknown (grey)",
+        ),
+        (
+            middle,
+            1,
+            "D  after this single run, without reward\nand without a change in the networks",
+        ),
+    ):
+        draw_plan(ax, plan, title)
+        ax.plot(*SHUT, color=WALL, linestyle=(0, (2, 2)), linewidth=1.2)
+        draw_arrows(ax, *known_places(data.around, data.around_values[after]), colours)
+        draw_arrows(ax, data.run.poses, data.run_values[after], colours, outlined=True)
+    colour_bar(figure, colours, [left, middle])
+    _along(right, data)
+    return figure
+
+
+def _along(ax: Axes, data: OneRun) -> None:
+    before, after = data.run_values
+    steps = np.arange(len(after))
+    plain_axes(ax, "value along the run", "step of the run")
+    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    inside = np.flatnonzero(data.run.poses[:, 0] > SHUT[0][0])
+    ax.axvspan(-0.5, inside[-1] + 0.5, color=FLOOR, zorder=0)
+    ax.annotate(
+        "shut arm",
+        (0, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, -12),
+        textcoords="offset points",
+        fontsize=SMALL,
+        color=WALL,
+    )
+    ax.set_xlim(-0.5, len(after) - 0.5)
+    ax.margins(y=0.12)
+    ax.yaxis.set_major_locator(MaxNLocator(6))
+    ax.yaxis.set_major_formatter("{x:.2f}")
+    ax.plot(steps, after, color=INKS[0], linewidth=1.4, zorder=2)
+    new, known = data.new & np.isfinite(after), ~data.new
+    for which, fill, label in (
+        (new, INKS[0], "after it, states that were new"),
+        (known, "white", "after it, states known before"),
+    ):
+        ax.plot(
+            steps[which],
+            after[which],
+            "o",
+            markerfacecolor=fill,
+            markeredgecolor=INKS[0],
+            markersize=5,
+            zorder=3,
+            label=label,
+        )
+    ax.plot(
+        steps[known], before[known], "x", color=INKS[1], markersize=5, zorder=4, label="before it"
+    )
+    ax.legend(fontsize=SMALL, frameon=False, loc="lower right")
+
+
+def told(data: OneRun) -> str:
+    """Say in a few sentences what the run changed."""
+    before, after = data.run_values
+    new, seen = data.new, len(before)
+    # The last observation of the run gets a state, but nothing is known to follow from it.
+    reached = after[new & np.isfinite(after)]
+    if not len(reached) or new.all():
+        known = int((~new).sum())
+        return f"{known} of the {seen} observations of the run were of states known before."
+    met = before[~new]
+    networks = "are, bit for bit, what they were" if data.same_networks else "HAVE CHANGED"
+    return (
+        f"{int(new.sum())} of the {seen} observations of the run were of unknown states; "
+        f"after it their values are {reached.min():.2f} to {reached.max():.2f}. The known states "
+        f"that it came through had values of {met.min():.2f} to {met.max():.2f}. "
+        f"It took {data.backups:,} backups, and the networks {networks}."
+    )

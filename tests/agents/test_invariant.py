@@ -1,0 +1,92 @@
+"""Whatever happens to an agent, its table is that of the states assigned in its replay."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.agents.worlds import TINY, Wanderer, assigned, mind, with_training
+from tests.planning.models import Step, assert_counts, assert_sound
+from vast.agents.vast.config import ReplayConfig, VaSTConfig
+from vast.agents.vast.mind import VaSTMind
+
+EVENTS = ["step"] * 12 + ["terminal", "truncated", "cut", "train"]
+
+
+class Observed:
+    """A mind in the grid, and the transitions of the frames it has lost."""
+
+    def __init__(self, config: VaSTConfig) -> None:
+        self.mind: VaSTMind = mind(config)
+        self.evicted: list[Step] = []
+        store = self.mind.replay._store
+
+        def watched(frame, *, begins):  # type: ignore[no-untyped-def]
+            replay = self.mind.replay
+            if len(replay) == replay.capacity:
+                # The transition out of a frame is known when its successor has a state.
+                self.evicted += assigned(self.mind, range(replay.oldest, replay.oldest + 1))
+            return store(frame, begins=begins)
+
+        self.mind.replay._store = watched  # type: ignore[method-assign]
+
+    def assert_table(self) -> None:
+        kept = [] if self.mind.replay.delete_evicted else self.evicted
+        steps = assigned(self.mind) + kept
+        assert_counts(self.mind.table, steps)
+        for pair in {step[:2] for step in steps}:
+            rewards = [step.reward for step in steps if step[:2] == pair]
+            mean = sum(rewards) / len(rewards)
+            assert self.mind.table.mean_reward(*pair) == pytest.approx(mean, abs=1e-9)
+
+
+@settings(max_examples=settings().max_examples // 8)
+@given(data=st.data())
+def test_the_table_is_that_of_the_assignments_and_of_the_frames_evicted(
+    data: st.DataObject,
+) -> None:
+    flag = st.booleans()
+    config = replace(
+        with_training(
+            segment=data.draw(st.sampled_from([1, 4])),
+            burst=data.draw(st.sampled_from([0, 3])),
+            retabulate=data.draw(st.sampled_from([0, 5])),
+            reassign=data.draw(flag),
+            overlap=data.draw(flag),
+        ),
+        model=replace(
+            TINY.model,
+            history=data.draw(st.integers(0, 2)),
+            ema_decay=data.draw(st.sampled_from([0.0, 0.5])),
+        ),
+        replay=ReplayConfig(data.draw(st.integers(6, 40)), delete_evicted=data.draw(flag)),
+        exploration=replace(TINY.exploration, burn_in=data.draw(st.integers(0, 30))),
+        encode_batch=data.draw(st.sampled_from([1, 7, 100])),
+        tabulate_burn_in=data.draw(flag),
+    )
+    life = Observed(config)
+    wanderer = Wanderer(life.mind)
+    for byte in data.draw(st.binary(min_size=20, max_size=90)):
+        event, checked = EVENTS[byte % len(EVENTS)], byte // len(EVENTS) == 0
+        if event == "train":
+            wanderer.train()
+        elif event != "cut":
+            wanderer.step(end="" if event == "step" else event, train=byte % 2 == 0)
+        elif life.mind.replay.in_episode:
+            life.mind.cut()
+        if checked:
+            life.assert_table()
+    life.assert_table()
+    assert_sound(life.mind.table)
+    life.mind.close()
+
+
+def test_states_change_in_training_so_that_the_invariant_says_something() -> None:
+    life = Observed(with_training(retabulate=10))
+    Wanderer(life.mind).live(300)
+    metrics = life.mind.metrics()
+    assert 0 < metrics["table/reassigned"] <= 1
+    assert life.evicted
+    life.assert_table()
+    life.mind.close()

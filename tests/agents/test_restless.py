@@ -1,0 +1,47 @@
+"""Restlessness leaves a loop that a greedy policy would stay in, and does nothing before that."""
+
+import numpy as np
+
+from vast.agents.vast.restless import Restless
+from vast.planning import TransitionTable
+
+GAMMA = 0.9
+
+
+def two_rooms() -> TransitionTable:
+    """Return a table in which action 0 promises more than action 1, by old luck."""
+    table = TransitionTable(2, GAMMA, 1e-9)
+    for state in (0, 1):
+        table.add(state, 0, 1.0, None)
+        table.add(state, 1, 0.95, None)
+    table.sweep()
+    return table
+
+
+def test_an_action_that_leads_back_is_given_up_for_the_next_best() -> None:
+    table = two_rooms()
+    restless = Restless(table, 2, GAMMA, 0.3)
+    state, chosen = 0, []
+    for _ in range(8):
+        q = restless.worth(state, table.estimate(state)[0])
+        action = int(q.argmax())
+        restless.take(state, action)
+        chosen.append(action)
+        if action == 1:
+            break
+        state = 1 - state  # whatever the table says, action 0 leads back
+    assert chosen[:2] == [0, 0]
+    assert chosen[-1] == 1
+
+
+def test_nothing_changes_without_a_repetition_or_without_restlessness() -> None:
+    table = two_rooms()
+    q = table.estimate(0)[0]
+    calm = Restless(table, 2, GAMMA, 0.0)
+    calm.take(0, 0)
+    np.testing.assert_array_equal(calm.worth(0, q), q)
+    restless = Restless(table, 2, GAMMA, 1.0)
+    restless.take(1, 0)
+    np.testing.assert_array_equal(restless.worth(0, q), q)
+    restless.begin()
+    np.testing.assert_array_equal(restless.worth(1, q), q)

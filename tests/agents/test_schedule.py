@@ -1,0 +1,267 @@
+"""When VaST encodes, trains, hides rewards, freezes and explores; and what it says of it."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.agents.worlds import TINY, Wanderer, assigned, mind, picture, with_training
+from tests.training.runs import identical
+from vast.agents.vast.config import VaSTConfig
+from vast.agents.vast.mind import VaSTMind
+from vast.training.exploration import ExplorationConfig, greedy
+
+
+def encoded_by(agent: VaSTMind) -> list[int]:
+    """Return a list to which every call of the encoder adds how many frames it was given."""
+    sizes: list[int] = []
+    encode = agent.tabulator.encode
+
+    def watched(observations: NDArray[Any], **options: Any) -> NDArray[np.uint64]:
+        sizes.append(len(observations))
+        return encode(observations, **options)
+
+    agent.tabulator.encode = watched  # type: ignore[method-assign]
+    return sizes
+
+
+def exploring(burn_in: int, first: float = 1.0, final: float = 1.0) -> ExplorationConfig:
+    return ExplorationConfig(burn_in, first, final, 10)
+
+
+# --- encoding -------------------------------------------------------------------------------------
+
+
+def test_in_the_burn_in_frames_wait_until_a_batch_is_full() -> None:
+    agent = mind(replace(TINY, exploration=exploring(1000), encode_batch=10))
+    sizes = encoded_by(agent)
+    Wanderer(agent).live(200)
+    # One more where an episode began meanwhile.
+    assert set(sizes) <= {10, 11}
+    assert 0 <= agent.replay.end - sum(sizes) <= 10
+    assert len(agent.replay.waiting()) == agent.replay.end - sum(sizes)
+
+
+def test_no_frame_is_encoded_before_the_burst_is_over_if_asked_so() -> None:
+    config = with_training(burst=5)
+    agent = mind(replace(config, exploration=exploring(50), tabulate_burn_in=False))
+    sizes = encoded_by(agent)
+    life = Wanderer(agent)
+    life.live(49)
+    assert sizes == []
+    assert len(agent.table) == 0
+    life.live(1)
+    # One call for each step of training, which has nothing to encode again, and one for all.
+    assert sizes == [0] * 5 + [agent.replay.end]
+    assert len(agent.replay.waiting()) == 0
+
+
+def test_a_greedy_action_needs_the_newest_frame_and_a_random_one_none() -> None:
+    agent = mind(replace(TINY, exploration=exploring(30, 0.0, 0.0), encode_batch=100))
+    sizes = encoded_by(agent)
+    life = Wanderer(agent)
+    for _ in range(30):
+        life.step(train=False)
+    assert sizes == []
+    life.step(train=False)
+    assert sizes == [31]
+    for _ in range(5):
+        life.step(train=False)
+    assert sizes == [31, 1, 1, 1, 1, 1]
+
+
+def test_after_the_burn_in_random_actions_still_let_frames_wait() -> None:
+    agent = mind(
+        with_training(
+            replace(TINY, exploration=exploring(10, 1.0, 1.0), encode_batch=25), every=1000
+        )
+    )
+    sizes = encoded_by(agent)
+    Wanderer(agent).live(200)
+    assert set(sizes) <= {25, 26}
+    assert len(sizes) >= 7
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("burst", [0, 2])
+def test_without_a_burn_in_training_begins_when_there_is_something_to_train_on(burst: int) -> None:
+    agent = mind(with_training(replace(TINY, exploration=exploring(0)), burst=burst, every=1))
+    assert not agent.train()
+    assert agent.tabulator.steps == 0
+    Wanderer(agent).step()
+    assert agent.tabulator.steps == max(burst, 1)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_one_training_step_per_four_steps_after_the_burn_in_and_its_burst(overlap: bool) -> None:
+    agent = mind(with_training(replace(TINY, exploration=exploring(21)), burst=6, overlap=overlap))
+    life = Wanderer(agent)
+    life.live(20)
+    assert agent.tabulator.steps == 0
+    life.live(1)
+    agent.state_dict()  # waits for what is under way
+    assert agent.tabulator.steps == 6
+    done = []
+    for _ in range(12):
+        life.live(1)
+        agent.state_dict()
+        done.append(agent.tabulator.steps - 6)
+    assert done == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]
+    agent.close()
+
+
+def test_the_model_is_frozen_and_the_table_still_grows() -> None:
+    agent = mind(with_training(replace(TINY, exploration=exploring(20)), freeze_after=60))
+    life = Wanderer(agent)
+    life.live(60)
+    frozen, transitions = agent.tabulator.state_dict(), agent.table.n_transitions
+    assert agent.tabulator.steps > 0
+    life.live(100)
+    assert identical(agent.tabulator.state_dict(), frozen)
+    assert agent.table.n_transitions > transitions + 80
+
+
+def test_training_beside_the_steps_uses_what_was_known_when_it_began() -> None:
+    """A result is in use one interval later, with the encoder that goes with it."""
+    agent = mind(with_training(overlap=True))
+    life = Wanderer(agent)
+    life.live(20)
+    before = agent.tabulator.encode(picture(1, 1)[None]), agent.table.state_dict()
+    assert agent._lockstep.busy
+    agent._lockstep.wait()
+    assert agent.metrics()["train/steps"] == 0
+    assert identical(agent.table.state_dict(), before[1])
+    life.live(4)
+    assert agent.metrics()["train/steps"] == 1
+    agent.close()
+
+
+def test_rewards_are_hidden_in_latent_learning_and_seen_after_it() -> None:
+    agent = mind(replace(TINY, latent_steps=70, encode_batch=1))
+    life = Wanderer(agent)
+    life.live(70)
+    assert {step.reward for step in assigned(agent)} == {0.0}
+    for state in agent.table.states().tolist():
+        assert np.nan_to_num(agent.table.q(state)).max() == 0
+    life.live(30)
+    assert max(step.reward for step in assigned(agent)) > 0
+
+
+# --- acting ---------------------------------------------------------------------------------------
+
+
+@given(
+    burn_in=st.integers(0, 50),
+    anneal=st.integers(0, 50),
+    first=st.floats(0, 1),
+    final=st.floats(0, 1),
+)
+def test_epsilon_is_1_in_the_burn_in_and_then_falls_linearly(
+    burn_in: int, anneal: int, first: float, final: float
+) -> None:
+    config = ExplorationConfig(burn_in, first, final, anneal)
+    assert all(config.epsilon_at(step) == 1.0 for step in range(burn_in))
+    line = np.linspace(first, final, anneal + 1) if anneal else [final]
+    found = [config.epsilon_at(step) for step in range(burn_in, burn_in + anneal + 3)]
+    assert found == pytest.approx([*line, *[final] * (2 + (anneal + 1 - len(line)))][: len(found)])
+
+
+def test_the_share_of_random_actions_is_epsilon() -> None:
+    agent = mind(
+        with_training(replace(TINY, exploration=ExplorationConfig(0, 0.3, 0.3, 0)), every=10**6)
+    )
+    life = Wanderer(agent)
+    agent.table.estimate = lambda state: (np.array([0.0, 1, 0, 0]), np.zeros(4))  # type: ignore
+    other = sum(life.step() != 1 for _ in range(800))
+    assert abs(other / 800 - 0.3 * 3 / 4) < 0.05
+
+
+def test_ties_are_broken_at_random_by_the_generator_handed_in() -> None:
+    q = np.array([1.0, 3.0, 3.0, 2.0, 3.0])
+    found = Counter(greedy(q, np.random.default_rng(seed)) for seed in range(600))
+    assert set(found) == {1, 2, 4}
+    assert min(found.values()) > 150
+    again = np.random.default_rng(5)
+    assert greedy(q, again) == greedy(q, np.random.default_rng(5))
+    untouched = again.bit_generator.state
+    greedy(np.array([0.0, 1.0]), again)
+    assert again.bit_generator.state == untouched
+
+
+def test_an_agent_that_knows_nothing_tries_all_actions() -> None:
+    config = with_training(replace(TINY, exploration=exploring(0, 0.0, 0.0)), every=10**6)
+    first = [Wanderer(mind(config, seed)).step() for seed in range(24)]
+    assert set(first) == {0, 1, 2, 3}
+
+
+# --- metrics --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encode_batch", [1, 7])
+@pytest.mark.parametrize("retabulate", [0, 20])
+def test_the_share_of_pairs_met_again_is_that_counted_by_hand(
+    encode_batch: int, retabulate: int
+) -> None:
+    agent = mind(with_training(replace(TINY, encode_batch=encode_batch), retabulate=retabulate))
+    met, again = 0, 0
+    assign, end = agent.replay.assign, agent.replay.end_terminal
+
+    def watch(change: Callable[[], Any]) -> Any:
+        nonlocal met, again
+        before = Counter(step[:2] for step in assigned(agent))
+        done = change()
+        for pair, count in (Counter(step[:2] for step in assigned(agent)) - before).items():
+            met += count
+            again += count - (pair not in before)
+        return done
+
+    agent.replay.assign = lambda *given: watch(lambda: assign(*given))  # type: ignore[method-assign]
+    agent.replay.end_terminal = lambda *given: watch(lambda: end(*given))  # type: ignore[method-assign]
+    Wanderer(agent).live(110)
+    assert agent.replay.oldest == 0
+    # Every transition in the table was met once: none slipped in otherwise.
+    assert met == agent.table.n_transitions > 80
+    assert agent.metrics()["table/revisited"] == again / met
+    assert 0 < again < met
+
+
+def test_metrics_are_of_the_time_since_the_last_row() -> None:
+    agent = mind(with_training(retabulate=20))
+    life = Wanderer(agent)
+    life.live(120)
+    row = agent.metrics()
+    assert 0 < row["table/reassigned"] <= 1
+    assert row["train/steps"] == agent.tabulator.steps == 26
+    assert row["table/states"] == len(agent.table)
+    assert row["table/transitions"] == agent.table.n_transitions
+    assert row["table/lookup_distance"] >= -1
+    assert row["agent/epsilon"] == TINY.exploration.epsilon_at(120)
+    terms = [row[f"train/{name}"] for name in ("reconstruction", "transition", "entropy")]
+    assert row["train/free_energy"] == pytest.approx(terms[0] + terms[1] - terms[2], abs=1e-4)
+    assert "train/free_energy" not in agent.metrics()
+
+
+def test_nothing_is_reassigned_by_an_encoder_that_does_not_change() -> None:
+    still = replace(TINY.model, learning_rate=1e-30)
+    agent = mind(with_training(replace(TINY, model=still), retabulate=20))
+    Wanderer(agent).live(120)
+    assert agent.metrics()["table/reassigned"] == 0.0
+
+
+def test_without_reassignment_states_stay_as_they_were_first() -> None:
+    config: VaSTConfig = with_training(reassign=False)
+    agent = mind(config)
+    life = Wanderer(agent)
+    life.live(60)
+    before = agent.replay.states(np.arange(50))[0]
+    life.live(60)
+    assert "table/reassigned" not in agent.metrics()
+    assert np.array_equal(agent.replay.states(np.arange(50))[0], before)
