@@ -26,7 +26,7 @@ from vast.training.actor import spaces_of
 FRAMES = 300
 CALLS = 20
 """decisions timed in a turn"""
-FLIPPED = 6
+FLIPPED = 4
 """bits in which a state of the table differs from one seen"""
 
 
@@ -63,7 +63,7 @@ def measured(task: str, name: str, size: int, frames: NDArray[Any], turns: int) 
 
     also: dict[str, float] = {}
     if isinstance(mind, VaSTMind | LSHMind):
-        fill_table(mind, frames, size, rng)
+        also = fill_table(mind, frames, size, rng)
     elif isinstance(mind, MFECMind | NECMind):
         also = fill_memories(mind, frames, size, turns, rng)
     else:
@@ -93,21 +93,31 @@ def as_seen(mind: Any, frames: NDArray[Any]) -> NDArray[Any]:
 
 def fill_table(
     mind: VaSTMind | LSHMind, frames: NDArray[Any], size: int, rng: np.random.Generator
-) -> None:
-    """Let each action have been taken in so many states, like those seen but for some bits."""
+) -> dict[str, float]:
+    """Let each action have been taken so often in states like those seen but for some bits.
+
+    In those seen themselves nothing was ever done, so that each decision asks the nearest states;
+    return how far these are.
+    """
     seen = as_seen(mind, frames)
     if isinstance(mind, VaSTMind):
         states, n_bits = mind.tabulator.encode(seen), mind.config.model.n_bits
     else:
         states = np.array([mind.encode(each) for each in seen], np.uint64)
         n_bits = mind.config.n_bits
+    width = n_bits // FLIPPED
     for action in range(mind.n_actions):
         chosen = states[rng.integers(len(states), size=size)]
-        for _ in range(FLIPPED):
-            chosen ^= np.uint64(1) << rng.integers(n_bits, size=size, dtype=np.uint64)
-        after, rewards = np.roll(chosen, 1), rng.random(size)
-        ends = np.zeros(size, np.bool_)
-        mind.table.add_many(chosen, np.full(size, action), rewards, after, ends)
+        for part in range(FLIPPED):  # one bit in each part of the code
+            bits = rng.integers(part * width, (part + 1) * width, size=size, dtype=np.uint64)
+            chosen ^= np.uint64(1) << bits
+        chosen = chosen[~np.isin(chosen, states)]
+        n = len(chosen)
+        mind.table.add_many(
+            chosen, np.full(n, action), rng.random(n), np.roll(chosen, 1), np.zeros(n, np.bool_)
+        )
+    distances = [mind.table.estimate(state)[1].mean() for state in states.tolist()]
+    return {"bits_away": float(np.mean(distances))}
 
 
 def fill_memories(

@@ -4,6 +4,9 @@ from typing import Any
 
 from vast.agents.vast import presets as theirs
 
+CPU_REPLAY = 100_000
+"""frames: what is drawn by rank, or by whether its return is known, is looked through each time"""
+
 
 def shared(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str, Any]:
     """Return how images are shrunk, how many are seen at once, and how much is explored."""
@@ -24,6 +27,6 @@ def learning(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str,
         **shared(preset, task, shape),
         "network": config.model.network,
         "standardise_after": early if config.model.standardise else None,
-        "replay": min(config.replay.capacity, 100_000 if preset == "cpu" else 10**9),
+        "replay": CPU_REPLAY if preset == "cpu" else config.replay.capacity,
         "compressed": config.replay.compressed,
     }
