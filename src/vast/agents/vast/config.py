@@ -120,8 +120,8 @@ class VaSTConfig:
     """encode during the burn-in with the untrained encoder, as the paper; otherwise wait until
     the burn-in and its burst of training are over, which saves time"""
     restlessness: float = 0.0
-    """each time an action is taken again from the same state in one episode, it is held for worth
-    less by this share of what it costs to be back there; 0: never, as in the paper; ours"""
+    """each time an action is taken again at the very same observation in one episode, it is held
+    for worth less by this share of what it costs to be back there; 0: never, as the paper; ours"""
     latent_steps: int = 0
     """environment steps in which rewards are hidden from the agent: latent learning"""
 

@@ -104,8 +104,9 @@ class VaSTMind:
         (state,), _ = self.replay.states([self.replay.end - 1])
         q, distances = self.table.estimate(int(state))
         self._tally.add("table/lookup_distance", float(distances.mean()))
-        action = greedy(self._restless.worth(int(state), q), self._acting)
-        self._restless.take(int(state), action)
+        seen = self.replay.frames([self.replay.end - 1])
+        action = greedy(self._restless.worth(seen, int(state), q), self._acting)
+        self._restless.take(seen, action)
         return action
 
     def observe(

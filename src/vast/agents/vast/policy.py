@@ -46,9 +46,9 @@ class TablePolicy:
         if explores(self._epsilon, self._rng):
             return int(self._rng.integers(self._tabulator.n_actions))
         state = self.state()
-        q = self._restless.worth(state, self._table.estimate(state)[0])
+        q = self._restless.worth(self._seen[-1], state, self._table.estimate(state)[0])
         action = greedy(q, self._rng)
-        self._restless.take(state, action)
+        self._restless.take(self._seen[-1], action)
         return action
 
     def observe(self, observation: Observation) -> None:

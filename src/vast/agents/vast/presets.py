@@ -64,7 +64,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         planning=PlanningConfig(backups_per_training=40_000, reward_horizon=3000.0),
         exploration=ExplorationConfig(5000, 1.0, 0.1, 10_000),
         tabulate_burn_in=False,
-        restlessness=0.3,
+        restlessness=1.0,
     )
     if task == "t-maze":
         return replace(

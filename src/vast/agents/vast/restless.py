@@ -2,11 +2,15 @@
 
 A state stands for many situations that look alike. What an action brings on average may be fine
 while in this very situation it leads back here; a greedy policy on a table that does not change
-then goes round for ever. So an action that was taken from this state already, in this episode, is
-held for worth less: each time by a share of what it costs to be back here one step later without
-a reward, (1 - gamma) |V(s)| and the action's own penalty, if it has one. Not in the paper.
+then goes round for ever. So an action that was taken already, in this episode, at this very
+observation, is held for worth less: each time by a share of what it costs to be back here one step
+later without a reward, (1 - gamma) |V(s)| and the action's own penalty, if it has one.
+
+It is the observation that counts, not its state: in a long corridor the same action from the same
+state again and again may well be the way. Not in the paper.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.planning import TransitionTable
-from vast.training.protocol import State
+from vast.training.protocol import Observation, State
 
 
 class Restless:
-    """How often each action was taken from each state in this episode."""
+    """How often each action was taken at each observation in this episode."""
 
     def __init__(
         self, table: TransitionTable, n_actions: int, discount: float, share: float
@@ -33,9 +37,9 @@ class Restless:
         """Forget it all: a new episode begins."""
         self._taken = {}
 
-    def worth(self, state: int, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values by which to choose."""
-        taken = self._taken.get(state)
+    def worth(self, seen: Observation, state: int, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values by which to choose, given those of the state of what is seen."""
+        taken = self._taken.get(_digest(seen)) if self._share else None
         if taken is None:
             return q
         penalties = np.array([self._penalty(state, action) for action in range(self._n_actions)])
@@ -43,10 +47,11 @@ class Restless:
         worth: NDArray[np.float64] = q - self._share * taken * lost
         return worth
 
-    def take(self, state: int, action: int) -> None:
+    def take(self, seen: Observation, action: int) -> None:
         """Note what was chosen."""
         if self._share:
-            self._taken.setdefault(state, np.zeros(self._n_actions, np.int64))[action] += 1
+            empty = np.zeros(self._n_actions, np.int64)
+            self._taken.setdefault(_digest(seen), empty)[action] += 1
 
     def _penalty(self, state: int, action: int) -> float:
         known = self._table.count(state, action) > 0
@@ -55,9 +60,14 @@ class Restless:
     def state_dict(self) -> State:
         """Return what was taken in this episode."""
         counts = np.array(list(self._taken.values()), np.int64).reshape(-1, self._n_actions)
-        return {"states": np.array(list(self._taken), np.uint64), "counts": counts}
+        return {"seen": np.array(list(self._taken), np.uint64), "counts": counts}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from there."""
-        states, counts = state["states"].tolist(), np.array(state["counts"], np.int64)
-        self._taken = dict(zip(states, counts, strict=True))
+        seen, counts = state["seen"].tolist(), np.array(state["counts"], np.int64)
+        self._taken = dict(zip(seen, counts, strict=True))
+
+
+def _digest(seen: Observation) -> int:
+    """Return 64 bits that stand for an observation, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(seen.tobytes(), digest_size=8).digest(), "little")
