@@ -8,7 +8,8 @@ every key one by one.
 In a large memory an inverted file can choose the keys that are compared, if it is asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,15 +20,11 @@ if TYPE_CHECKING:
 
 Keys = NDArray[np.float32]
 Rows = NDArray[np.int64]
-Names = NDArray[np.uint64]
 
 BLOCK = 16_384
 """keys among which the promising ones are picked at once"""
 CHUNK = 1024
 """keys in one matrix product: they and their products stay in the processor's cache"""
-
-MIXING = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93], np.uint64)
-"""odd numbers without pattern, by which the bits of a hash are mixed"""
 
 
 class Inverted(NamedTuple):
@@ -66,8 +63,8 @@ class Memory:
         self._values = np.zeros(capacity)
         self._used = np.zeros(capacity, np.int64)
         self._largest = 0.0
-        self._names: Names = np.zeros(capacity, np.uint64)
-        self._row_of: dict[int, int] = {}
+        self._names: list[bytes] = []
+        self._row_of: dict[bytes, int] = {}
         self._index: InvertedFile | None = None
 
     def __len__(self) -> int:
@@ -85,8 +82,7 @@ class Memory:
 
     def find(self, key: Keys) -> int | None:
         """Return the row of exactly this key, None if there is none."""
-        row = self._row_of.get(int(_names(key[None])[0]))
-        return row if row is not None and np.array_equal(self._keys[row], key) else None
+        return self._row_of.get(_names(key, 1)[0])
 
     def nearest(self, queries: Keys, k: int) -> Neighbours:
         """Return the k entries nearest to each of [Q, width] queries, all if there are fewer."""
@@ -161,7 +157,8 @@ class Memory:
             row = int(self._used.argmin())
             self.move([row], key[None])
         else:
-            self._put(np.array([row]), key[None])
+            self._names.append(b"")
+            self._put([row], key[None])
             self._count += 1
             self._grown()
         self._values[row] = value
@@ -174,13 +171,13 @@ class Memory:
 
     def move(self, rows: ArrayLike, keys: Keys) -> None:
         """Give entries new keys."""
-        moved = np.asarray(rows, np.int64)
-        for name, row in zip(self._names[moved].tolist(), moved.tolist(), strict=True):
-            if self._row_of.get(name) == row:
-                del self._row_of[name]
+        moved: list[int] = np.asarray(rows, np.int64).tolist()
+        for row in moved:
+            if self._row_of.get(self._names[row]) == row:
+                del self._row_of[self._names[row]]
         self._put(moved, keys)
         if self._index is not None:
-            self._index.replace(moved, self._keys[moved])
+            self._index.replace(np.array(moved, np.int64), self._keys[moved])
 
     def touch(self, rows: ArrayLike) -> None:
         """Note that entries were used, the last of them most recently."""
@@ -188,12 +185,13 @@ class Memory:
         self._used[rows] = self._clock + np.arange(len(rows))
         self._clock += len(rows)
 
-    def _put(self, rows: Rows, keys: Keys) -> None:
-        names = _names(keys)
+    def _put(self, rows: Sequence[int], keys: Keys) -> None:
         norms = np.einsum("nw,nw->n", keys, keys, dtype=np.float64)
-        self._keys[rows], self._norms[rows], self._names[rows] = keys, norms, names
+        self._keys[rows], self._norms[rows] = keys, norms
         self._largest = max(self._largest, float(norms.max(initial=0.0)))
-        self._row_of.update(zip(names.tolist(), rows.tolist(), strict=True))
+        for row, name in zip(rows, _names(keys, len(keys)), strict=True):
+            self._names[row] = name
+            self._row_of[name] = row
 
     def _grown(self, centroids: Keys | None = None) -> None:
         """Put the rows that are new into the inverted file, and begin one when it is time."""
@@ -237,9 +235,8 @@ class Memory:
         new = Memory(self.capacity, self.width, self.inverted)
         new._count, new._clock = n, int(state["clock"])
         new._values[:n], new._used[:n] = values, used
-        for low in range(0, n, BLOCK):
-            rows = np.arange(low, min(low + BLOCK, n))
-            new._put(rows, keys[rows])
+        new._names = [b""] * n
+        new._put(range(n), keys)
         new._grown(centroids)
         self.__dict__.update(new.__dict__)
 
@@ -256,14 +253,9 @@ class Memory:
         return saved if len(saved) == self.inverted.lists else None
 
 
-def _names(keys: Keys) -> Names:
-    """Return a hash of each of [n, width] keys: each number mixed with its place, and all added."""
-    # Adding 0 makes the negative zero a positive one: equal keys have equal bits.
-    bits = np.ascontiguousarray(keys + np.float32(0)).view(np.uint32).astype(np.uint64)
-    bits += np.arange(1, keys.shape[1] + 1, dtype=np.uint64) << np.uint64(32)
-    for factor in MIXING:
-        bits ^= bits >> np.uint64(32)
-        bits *= factor
-    bits ^= bits >> np.uint64(32)
-    names: Names = bits.sum(1, dtype=np.uint64)
-    return names
+def _names(keys: Keys, n: int) -> list[bytes]:
+    """Return what tells each of n keys apart, in less space than they take."""
+    # Adding 0 makes the negative zero a positive one: equal keys have equal bytes.
+    data = (keys + np.float32(0)).tobytes()
+    size = len(data) // max(n, 1)
+    return [blake2b(data[i * size : (i + 1) * size], digest_size=16).digest() for i in range(n)]
