@@ -154,7 +154,7 @@ def fill_memories(
     return {
         "ms_per_lookup": 1000 * median(mine for mine, _ in both),
         "of_products": median(mine / theirs for mine, theirs in both),
-        "recall": recall(memories[0], queries, mind.config.neighbours),
+        "recall_percent": 100 * recall(memories[0], queries, mind.config.neighbours),
     }
 
 
