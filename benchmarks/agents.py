@@ -4,7 +4,7 @@ All agents take turns in one plus-maze, at the network size of the paper and wit
 so that whatever else the machine does slows all alike; numbers are medians over the turns. A
 decision is all that an agent does for one step of the environment but training: it looks at the
 frame, remembers it, plans if it plans, and chooses greedily. For the growth, memories are filled
-with what it saw in the maze, each entry a little changed.
+with what it saw in the maze, each entry a little changed; large ones are inverted as in `paper`.
 
     python -m benchmarks.agents [--json FILE] [--entries 1000 10000 100000 500000] [--turns 5]
 """

@@ -1,7 +1,8 @@
 """How long a decision takes when the memory holds so and so many entries.
 
 NEC and MFEC are also held against what no exact search can avoid: one matrix product of the query
-with all keys of each action. Both take turns; the ratio is the median.
+with all keys of each action. Both take turns; the ratio is the median. Large memories are inverted,
+as in their preset `paper`; recall is the share of the nearest neighbours that are found.
 """
 
 import time
@@ -17,6 +18,7 @@ from vast.agents.ddqn.mind import PrioritizedDDQNMind
 from vast.agents.lsh.mind import LSHMind
 from vast.agents.mfec.mind import MFECMind
 from vast.agents.nec.mind import NECMind
+from vast.agents.neighbours import Keys, Memory
 from vast.agents.registry import KINDS
 from vast.agents.vast.mind import VaSTMind
 from vast.envs.tasks import make_env
@@ -80,6 +82,8 @@ def made(task: str, name: str, size: int, shape: tuple[int, ...]) -> Any:
     field = {"mfec": "capacity", "nec": "capacity", "ddqn": "replay"}.get(name)
     if field is not None:
         config = replace(config, **{field: size})
+    if name in ("mfec", "nec"):
+        config = replace(config, index="inverted")
     mind = KINDS[name].make(spaces_of(env), config, np.random.SeedSequence(0))
     env.close()
     return mind
@@ -127,7 +131,8 @@ def fill_memories(
     keys = np.stack([mind.embed(each) for each in as_seen(mind, frames)])
     apart = np.float32(0.1 * keys.std(0).mean())
     stored = []
-    for memory in mind.memories if isinstance(mind, MFECMind) else mind.dictionary.memories:
+    memories = mind.memories if isinstance(mind, MFECMind) else mind.dictionary.memories
+    for memory in memories:
         chosen = keys[rng.integers(len(keys), size=size)]
         chosen += apart * rng.standard_normal(chosen.shape, np.float32)
         stored.append(chosen)
@@ -149,7 +154,16 @@ def fill_memories(
     return {
         "ms_per_lookup": 1000 * median(mine for mine, _ in both),
         "of_products": median(mine / theirs for mine, theirs in both),
+        "recall_percent": 100 * recall(memories[0], queries, mind.config.neighbours),
     }
+
+
+def recall(memory: Memory, queries: Keys, k: int) -> float:
+    """Return the share of the nearest neighbours that a memory finds."""
+    exact = Memory(memory.capacity, memory.width)
+    exact.load_state_dict(memory.state_dict())
+    both = zip(exact.nearest(queries, k).rows, memory.nearest(queries, k).rows, strict=True)
+    return float(np.mean([np.isin(wanted, found).mean() for wanted, found in both]))
 
 
 def fill_ranks(

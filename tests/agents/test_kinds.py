@@ -111,7 +111,7 @@ def test_another_agents_checkpoint_is_refused(tmp_path: Path) -> None:
 def test_the_registry_of_agents_loads_nothing_heavy() -> None:
     code = (
         "import sys, vast.agents.registry\n"
-        "heavy = ('torch', 'numba', 'matplotlib', 'vizdoom')\n"
+        "heavy = ('torch', 'numba', 'matplotlib', 'vizdoom', 'faiss')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

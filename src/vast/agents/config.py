@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vast.agents.checks import at_least, discounted, positive
+from vast.agents.neighbours import Inverted
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig
 
 Planner = Literal["inline", "background"]
+Index = Literal["exact", "inverted"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,39 @@ class MindConfig:
     def __post_init__(self) -> None:
         at_least(0, history=self.history)
         discounted(self.discount)
+
+
+@dataclass(frozen=True)
+class SearchConfig(MindConfig):
+    """How nearest neighbours are searched for."""
+
+    index: Index = "exact"
+    """exact: among all entries; inverted: in large memories, among those in the lists of the
+    centroids nearest to the query, which is faster and finds nearly all; ours"""
+    index_from: int = 40_000
+    """entries of an action from which on its search is inverted; their keys make the centroids;
+    ours"""
+    lists: int = 1024
+    """centroids per action, each with a list of the entries nearest to it; ours"""
+    probes: int = 16
+    """lists that one search reads; ours"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(1, lists=self.lists, probes=self.probes)
+        if self.index == "inverted" and self.index_from < self.lists:
+            raise UserError(
+                f"index_from {self.index_from}: allowed is {self.lists} or more, as many as lists"
+            )
+        if self.probes > self.lists:
+            raise UserError(f"probes {self.probes}: allowed is 1 to {self.lists}, all lists")
+
+    @property
+    def inverted(self) -> Inverted | None:
+        """Return how memories are to be searched, None if exactly."""
+        if self.index == "exact":
+            return None
+        return Inverted(self.index_from, self.lists, self.probes)
 
 
 @dataclass(frozen=True)

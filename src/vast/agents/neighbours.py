@@ -1,17 +1,22 @@
-"""A growing, changing memory of keys and values, and the exact nearest neighbours in it.
+"""A growing, changing memory of keys and values, and the nearest neighbours in it.
 
-The distances of a query to all keys are estimated by one matrix product per block of keys, in
-single precision. Those that may be among the nearest, given how wrong a product can be, are then
-computed from the differences in double precision. So the answer is that of comparing with every
-key one by one.
+They are exact: the distances of a query to all keys are estimated by one matrix product per block
+of keys, in single precision. Those that may be among the nearest, given how wrong a product can be,
+are then computed from the differences in double precision. So the answer is that of comparing with
+every key one by one.
+
+In a large memory an inverted file can choose the keys that are compared, if it is asked for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from vast.agents.inverted import InvertedFile
 
 Keys = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -20,6 +25,17 @@ BLOCK = 16_384
 """keys among which the promising ones are picked at once"""
 CHUNK = 1024
 """keys in one matrix product: they and their products stay in the processor's cache"""
+
+
+class Inverted(NamedTuple):
+    """How to search with an inverted file."""
+
+    start: int
+    """entries from which on it is used; the centroids are those of these entries"""
+    lists: int
+    """centroids"""
+    probes: int
+    """lists read by a search"""
 
 
 class Neighbours(NamedTuple):
@@ -37,8 +53,8 @@ class Memory:
     Used are entries that are written or touched; looking for them is not using them.
     """
 
-    def __init__(self, capacity: int, width: int) -> None:
-        self.capacity, self.width = capacity, width
+    def __init__(self, capacity: int, width: int, inverted: Inverted | None = None) -> None:
+        self.capacity, self.width, self.inverted = capacity, width, inverted
         self._count = 0
         self._clock = 0
         # The system gives memory to zeros only when they are first written over.
@@ -47,7 +63,9 @@ class Memory:
         self._values = np.zeros(capacity)
         self._used = np.zeros(capacity, np.int64)
         self._largest = 0.0
+        self._names: list[bytes] = []
         self._row_of: dict[bytes, int] = {}
+        self._index: InvertedFile | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -64,7 +82,7 @@ class Memory:
 
     def find(self, key: Keys) -> int | None:
         """Return the row of exactly this key, None if there is none."""
-        return self._row_of.get(_name(key))
+        return self._row_of.get(_names(key, 1)[0])
 
     def nearest(self, queries: Keys, k: int) -> Neighbours:
         """Return the k entries nearest to each of [Q, width] queries, all if there are fewer."""
@@ -76,7 +94,8 @@ class Memory:
         squared = np.empty((len(queries), k))
         if k == 0:
             return Neighbours(rows, squared)
-        for i, candidates in enumerate(self._candidates(queries, k)):
+        search = self._candidates if self._index is None else self._index.candidates
+        for i, candidates in enumerate(search(queries, k)):
             difference = self._keys[candidates].astype(np.float64) - queries[i]
             exact = np.einsum("cw,cw->c", difference, difference)
             order = np.lexsort((candidates, exact))[:k]
@@ -136,10 +155,12 @@ class Memory:
         row = self._count
         if row == self.capacity:
             row = int(self._used.argmin())
-            self._forget(row)
+            self.move([row], key[None])
         else:
+            self._names.append(b"")
+            self._put([row], key[None])
             self._count += 1
-        self._put(row, key)
+            self._grown()
         self._values[row] = value
         self.touch([row])
         return row
@@ -150,11 +171,13 @@ class Memory:
 
     def move(self, rows: ArrayLike, keys: Keys) -> None:
         """Give entries new keys."""
-        moved = np.asarray(rows, np.int64).tolist()
+        moved: list[int] = np.asarray(rows, np.int64).tolist()
         for row in moved:
-            self._forget(row)
-        for row, key in zip(moved, keys, strict=True):
-            self._put(row, key)
+            if self._row_of.get(self._names[row]) == row:
+                del self._row_of[self._names[row]]
+        self._put(moved, keys)
+        if self._index is not None:
+            self._index.replace(np.array(moved, np.int64), self._keys[moved])
 
     def touch(self, rows: ArrayLike) -> None:
         """Note that entries were used, the last of them most recently."""
@@ -162,28 +185,39 @@ class Memory:
         self._used[rows] = self._clock + np.arange(len(rows))
         self._clock += len(rows)
 
-    def _put(self, row: int, key: Keys) -> None:
-        self._keys[row] = key
-        norm = float(np.dot(key.astype(np.float64), key))
-        self._norms[row] = norm
-        self._largest = max(self._largest, norm)
-        self._row_of[_name(key)] = row
+    def _put(self, rows: Sequence[int], keys: Keys) -> None:
+        norms = np.einsum("nw,nw->n", keys, keys, dtype=np.float64)
+        self._keys[rows], self._norms[rows] = keys, norms
+        self._largest = max(self._largest, float(norms.max(initial=0.0)))
+        for row, name in zip(rows, _names(keys, len(keys)), strict=True):
+            self._names[row] = name
+            self._row_of[name] = row
 
-    def _forget(self, row: int) -> None:
-        key = _name(self._keys[row])
-        if self._row_of.get(key) == row:
-            del self._row_of[key]
+    def _grown(self, centroids: Keys | None = None) -> None:
+        """Put the rows that are new into the inverted file, and begin one when it is time."""
+        if self.inverted is None or self._count < self.inverted.start:
+            return
+        from vast.agents.inverted import InvertedFile  # takes a while, and few memories need it
+
+        _, lists, probes = self.inverted
+        if self._index is None:
+            if centroids is None:
+                self._index = InvertedFile.trained(self._keys[: self._count], lists, probes)
+            else:
+                self._index = InvertedFile(centroids, probes)
+        self._index.add(self._keys[len(self._index) : self._count])
 
     # --- saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all entries and the order in which they were used."""
+        """Return all entries, the order in which they were used, and the centroids if any."""
         n = self._count
         return {
             "keys": self._keys[:n].copy(),
             "values": self._values[:n].copy(),
             "used": self._used[:n].copy(),
             "clock": self._clock,
+            "centroids": None if self._index is None else self._index.centroids.copy(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -197,16 +231,31 @@ class Memory:
             )
         if values.shape != (n,) or used.shape != (n,) or used.dtype != np.int64:
             raise ValueError("saved memory: values or used do not fit keys")
-        new = Memory(self.capacity, self.width)
+        centroids = self._fitting(state.get("centroids"))
+        new = Memory(self.capacity, self.width, self.inverted)
         new._count, new._clock = n, int(state["clock"])
-        new._keys[:n], new._values[:n], new._used[:n] = keys, values, used
-        new._norms[:n] = np.einsum("nw,nw->n", keys, keys, dtype=np.float64)
-        new._largest = float(new._norms.max())
-        new._row_of = {_name(key): row for row, key in enumerate(keys)}
+        new._values[:n], new._used[:n] = values, used
+        new._names = [b""] * n
+        new._put(range(n), keys)
+        new._grown(centroids)
         self.__dict__.update(new.__dict__)
 
+    def _fitting(self, centroids: Any) -> Keys | None:
+        """Return saved centroids, None if there are none or other numbers of lists are wanted."""
+        if centroids is None or self.inverted is None:
+            return None
+        saved = np.asarray(centroids)
+        if saved.ndim != 2 or saved.shape[1] != self.width or saved.dtype != np.float32:
+            raise ValueError(
+                f"saved memory: centroids are {saved.dtype}{list(saved.shape)}, allowed are "
+                f"{self.width} numbers of type float32 each"
+            )
+        return saved if len(saved) == self.inverted.lists else None
 
-def _name(key: Keys) -> bytes:
-    """Return what tells keys apart, in less space than they take."""
+
+def _names(keys: Keys, n: int) -> list[bytes]:
+    """Return what tells each of n keys apart, in less space than they take."""
     # Adding 0 makes the negative zero a positive one: equal keys have equal bytes.
-    return blake2b((key + np.float32(0)).tobytes(), digest_size=16).digest()
+    data = (keys + np.float32(0)).tobytes()
+    size = len(data) // max(n, 1)
+    return [blake2b(data[i * size : (i + 1) * size], digest_size=16).digest() for i in range(n)]

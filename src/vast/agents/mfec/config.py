@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from vast.agents.checks import at_least
-from vast.agents.config import MindConfig
+from vast.agents.config import SearchConfig
 
 
 @dataclass(frozen=True)
-class MFECConfig(MindConfig):
+class MFECConfig(SearchConfig):
     """Keys by random projection, neighbours and memory."""
 
     projection: int = 64

@@ -34,7 +34,9 @@ class MFECMind(Mind):
         super().__init__(shape, dtype, n_actions, config, acting)
         self.config = config
         self._project = Projection(self.shape, config.history, config.projection, 0.0, drawing)
-        self.memories = [Memory(config.capacity, config.projection) for _ in range(n_actions)]
+        self.memories = [
+            Memory(config.capacity, config.projection, config.inverted) for _ in range(n_actions)
+        ]
         self._key: Keys = np.zeros(config.projection, np.float32)
         self._episode: list[tuple[Keys, int, float]] = []
         """key, action and reward of each step since the episode began"""

@@ -5,8 +5,8 @@ from vast.agents.presets import shared
 
 
 def paper(task: str | None, shape: tuple[int, ...]) -> MFECConfig:
-    """Return the numbers as published (Blundell et al. 2016)."""
-    return MFECConfig(**shared("paper", task, shape))
+    """Return the numbers as published (Blundell et al. 2016); large memories are inverted."""
+    return MFECConfig(**shared("paper", task, shape), index="inverted")
 
 
 def cpu(task: str | None, shape: tuple[int, ...]) -> MFECConfig:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from vast.agents.checks import at_least, positive, share
-from vast.agents.config import LearnerConfig
+from vast.agents.config import LearnerConfig, SearchConfig
 
 
 @dataclass(frozen=True)
-class NECConfig(LearnerConfig):
+class NECConfig(SearchConfig, LearnerConfig):
     """The embedding, the dictionaries and the returns."""
 
     embedding: int = 64
@@ -28,6 +28,8 @@ class NECConfig(LearnerConfig):
     memory_rate: float = 0.01
     """by which keys and values of the neighbours follow the gradient of each lookup's squared
     error; ours: Pritzel et al. say only that it is lower than alpha"""
+    probes: int = 32
+    """lists that one inverted search reads, more than for fewer neighbours; ours"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

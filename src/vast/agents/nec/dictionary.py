@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vast.agents.neighbours import Keys, Memory, Rows
+from vast.agents.neighbours import Inverted, Keys, Memory, Rows
 
 
 def estimate(queries: Tensor, keys: Tensor, values: Tensor, delta: float) -> Tensor:
@@ -50,10 +50,16 @@ class Dictionary:
     """Keys and values for each action."""
 
     def __init__(
-        self, n_actions: int, capacity: int, width: int, neighbours: int, delta: float
+        self,
+        n_actions: int,
+        capacity: int,
+        width: int,
+        neighbours: int,
+        delta: float,
+        inverted: Inverted | None = None,
     ) -> None:
         self.neighbours, self.delta = neighbours, delta
-        self.memories = [Memory(capacity, width) for _ in range(n_actions)]
+        self.memories = [Memory(capacity, width, inverted) for _ in range(n_actions)]
 
     def __len__(self) -> int:
         return sum(map(len, self.memories))

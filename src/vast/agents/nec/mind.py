@@ -36,7 +36,12 @@ class NECMind(LearningMind):
         super().__init__(shape, dtype, n_actions, config, config.embedding, seed)
         self.config = config
         self.dictionary = Dictionary(
-            n_actions, config.capacity, config.embedding, config.neighbours, config.kernel_offset
+            n_actions,
+            config.capacity,
+            config.embedding,
+            config.neighbours,
+            config.kernel_offset,
+            config.inverted,
         )
         self._returns = Returns(config.n_steps, config.discount, config.embedding)
         self._target = np.full(config.replay, np.nan)

@@ -5,8 +5,8 @@ from vast.agents.presets import learning
 
 
 def paper(task: str | None, shape: tuple[int, ...]) -> NECConfig:
-    """Return the numbers as published (supplement, 'NEC')."""
-    return NECConfig(**learning("paper", task, shape))
+    """Return the numbers as published (supplement, 'NEC'); large memories are inverted."""
+    return NECConfig(**learning("paper", task, shape), index="inverted")
 
 
 def cpu(task: str | None, shape: tuple[int, ...]) -> NECConfig:
