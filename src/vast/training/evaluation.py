@@ -20,7 +20,7 @@ class Epoch(NamedTuple):
     """that ended with a positive last reward"""
 
     def metrics(self) -> dict[str, float]:
-        """Return the same by the names of docs/metrics.md."""
+        """Return the same by the names of docs/runs.md."""
         return {f"eval/{name}": value for name, value in self._asdict().items()}
 
 

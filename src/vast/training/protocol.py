@@ -136,7 +136,7 @@ class Agent(Protocol):
         ...
 
     def metrics(self) -> dict[str, float]:
-        """Return what was measured since the last call, by the names of docs/metrics.md."""
+        """Return what was measured since the last call, by the names of docs/runs.md."""
         ...
 
     def facts(self) -> dict[str, float]:

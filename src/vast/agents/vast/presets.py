@@ -36,7 +36,7 @@ def paper(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
 
 
 def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
-    """Return numbers that learn in minutes on two cores; docs/fast.md tells what each brings."""
+    """Return numbers that learn in minutes on two cores; docs/vast.md tells what each is for."""
     image = len(shape) == 3
     resize = small_size(shape) if image else None
     weight = shape[0] * shape[1] / (resize[0] * resize[1]) if resize else 1.0
