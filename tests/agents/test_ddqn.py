@@ -126,6 +126,7 @@ def test_beta_goes_to_one_in_its_own_time() -> None:
     assert [config.beta_at(step) for step in (0, 50, 100, 150, 10**6)] == [0.5, 0.5, 0.75, 1, 1]
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_double_q_learning() -> None:
     mind = agent(target_interval=10**6, learning_rate=0.01, discount=0.9)
     live(mind, GridMaze(limit=20), 200)

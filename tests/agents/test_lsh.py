@@ -104,6 +104,7 @@ def test_the_table_counts_the_transitions_between_codes(history: int) -> None:
     assert any(after is None for _, _, after in lived)
 
 
+@pytest.mark.slow
 def test_background_planning_reaches_the_values_of_inline_planning() -> None:
     minds = []
     planners: tuple[Planner, ...] = ("inline", "background")
@@ -129,6 +130,7 @@ def test_wrong_numbers_are_refused_in_one_line() -> None:
         LSHConfig(discount=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_finds_the_way_through_the_continuous_t_maze(seed: int) -> None:
     env = gymnasium.make("vast/TMaze2D-v0", max_episode_steps=500)

@@ -108,6 +108,7 @@ def plain(state: Any) -> bool:
     return state is None or type(state) in (int, float, str, np.ndarray)
 
 
+@pytest.mark.slow
 @minds
 @pytest.mark.parametrize("image", [False, True])
 def test_stopping_and_going_on_equals_never_having_stopped(kind: str, image: bool) -> None:

@@ -54,6 +54,7 @@ def test_pong_is_the_same_in_another_process_and_for_every_seed() -> None:
     assert elsewhere.stdout.strip() == fingerprint(3) == fingerprint(4)
 
 
+@pytest.mark.slow
 def test_sticky_actions_bring_chance_that_follows_the_seed() -> None:
     once = fingerprint(3, sticky=0.25)
     assert once == fingerprint(3, sticky=0.25)

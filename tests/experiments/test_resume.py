@@ -210,6 +210,7 @@ def test_a_run_is_the_same_again_and_another_with_another_seed(
     assert rows(tmp_path / "other")[2] != rows(vector)[2]
 
 
+@pytest.mark.slow
 def test_a_config_passed_back_in_gives_the_same_run(vector: Path, tmp_path: Path) -> None:
     config: RunConfig = read_config(vector)
     assert config.steps == int(STEPS)

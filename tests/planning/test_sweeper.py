@@ -244,6 +244,7 @@ def test_a_sweeper_can_be_stopped_and_started_again() -> None:
     assert_solved(table, model)
 
 
+@pytest.mark.slow
 def test_a_table_grows_while_it_is_swept() -> None:
     rng = np.random.default_rng(11)
     table = TransitionTable(2, 0.9, 1e-6)

@@ -181,6 +181,7 @@ def test_the_teleporter_works_when_switched_on_and_looks_the_same_when_off(world
     assert env._engine.process_id == process
 
 
+@pytest.mark.slow
 def test_hazards_replace_the_living_reward_one_time_in_four(world: Any) -> None:
     env = world(LargeMazeHazards)
     env.reset(seed=0, options={"start": (32, -288, 0)})
@@ -249,6 +250,7 @@ def test_the_dead_end_of_the_h_maze_is_no_zone(world: Any) -> None:
         assert (reward, terminated, info["event"]) == (-0.01, False, None)
 
 
+@pytest.mark.slow
 def test_episodes_begin_at_many_places_but_never_in_a_zone(world: Any) -> None:
     env = world(PlusMaze)
     poses = [env.reset(seed=seed)[1] for seed in range(60)]
