@@ -22,7 +22,7 @@ check: $(READY)  ## fast feedback while working
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -m "not slow"
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n 2 -m "not slow"
 
 bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks.planning
