@@ -101,7 +101,7 @@ def test_descent_moves_neighbours_along_the_gradient_and_nobody_else() -> None:
             memory.set_values([row], value)
             numeric.append([*slopes, (ends[0] - ends[1]) / 2e-3])
     q, lookups = dictionary.estimates(torch.from_numpy(queries), actions)
-    (q - torch.from_numpy(wanted)).square().sum().backward()  # type: ignore[no-untyped-call]
+    torch.autograd.backward((q - torch.from_numpy(wanted)).square().sum())
     dictionary.descend(lookups, rate := 1e-3)
     moved = []
     for old, new in zip(before, dictionary.state_dict(), strict=True):

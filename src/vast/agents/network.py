@@ -62,7 +62,7 @@ class Adam:
     def descend(self, loss: Tensor) -> None:
         """Do one step of gradient descent; other leaves of the loss get their gradients, too."""
         self._adam.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss)
         self._adam.step()
 
     def state_dict(self) -> dict[str, Any]:

@@ -340,7 +340,7 @@ class TransitionTable:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         settings = ("n_actions", "discount", "min_priority", "queue")
-        self.__init__(*(state[name] for name in settings))  # type: ignore[misc]
+        TransitionTable.__init__(self, *(state[name] for name in settings))
         self.load_state_dict(state)
 
     def _settings(self) -> dict[str, Any]:

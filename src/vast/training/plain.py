@@ -76,7 +76,7 @@ def _converted_tuple(arguments: tuple[Any, ...], value: Any) -> Any:
 def _words(hint: Any) -> str:
     if typing.get_origin(hint) is Literal:
         return ", ".join(map(repr, typing.get_args(hint)))
-    return getattr(hint, "__name__", None) if isinstance(hint, type) else str(hint)  # type: ignore[return-value]
+    return hint.__name__ if isinstance(hint, type) else str(hint)
 
 
 def first_difference(one: Any, other: Any, where: str = "") -> str | None:
