@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.agents.mazes import GridMaze, episode, live
 from vast.agents.ddqn.config import PrioritizedDDQNConfig
@@ -15,11 +16,13 @@ from vast.agents.lsh.config import LSHConfig
 from vast.agents.lsh.mind import LSHMind
 from vast.agents.mfec.config import MFECConfig
 from vast.agents.mfec.mind import MFECMind
+from vast.agents.mind import GreedyPolicy
 from vast.agents.nec.config import NECConfig
 from vast.agents.nec.mind import NECMind
+from vast.agents.seen import Seen
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
-from vast.training.exploration import ExplorationConfig, epsilon_greedy
+from vast.training.exploration import ExplorationConfig
 from vast.training.protocol import Agent
 
 SCHEDULE = ExplorationConfig(burn_in=50, anneal_steps=100)
@@ -305,8 +308,15 @@ def test_epsilon_is_one_then_falls_on_a_line() -> None:
 def test_ties_are_broken_by_chance_and_explored_actions_are_uniform() -> None:
     rng = np.random.default_rng(0)
     q = np.array([1.0, 0.0, 1.0])
-    greedy = np.bincount([epsilon_greedy(q, 0.0, rng) for _ in range(2000)], minlength=3)
+
+    def chosen(epsilon: float, times: int) -> NDArray[np.int64]:
+        seen = Seen((1,), np.dtype(np.float32), 0, None)
+        policy = GreedyPolicy(lambda _: q, 3, seen, epsilon, rng)
+        policy.begin(np.zeros(1, np.float32))
+        return np.bincount([policy.act() for _ in range(times)], minlength=3)
+
+    greedy = chosen(0.0, 2000)
     assert greedy[1] == 0
     assert abs(greedy[0] - 1000) < 4.5 * np.sqrt(500)
-    mixed = np.bincount([epsilon_greedy(q, 0.3, rng) for _ in range(9000)], minlength=3)
+    mixed = chosen(0.3, 9000)
     assert abs(mixed[1] - 900) < 4.5 * np.sqrt(900)

@@ -16,7 +16,7 @@ from vast.training.plain import first_difference, from_plain, to_plain
 
 FORMAT = "vast run"
 VERSION = 1
-CONFIG, METRICS, CHECKPOINT, EVENTS = "config.json", "metrics.jsonl", "checkpoint", "events"
+CONFIG, METRICS, CHECKPOINT = "config.json", "metrics.jsonl", "checkpoint"
 LOG, SAVES = "log.txt", "checkpoints.jsonl"
 PACKAGES = ("vast-rl", "torch", "numpy", "numba", "gymnasium", "vizdoom", "ale-py")
 """whose versions are noted, because results may depend on them"""

@@ -1,6 +1,5 @@
 """Test epochs: a fixed number of steps in an environment of their own, that leave no trace."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +29,8 @@ def run_test_epoch(
     steps: int,
     epsilon: float,
     seed: np.random.SeedSequence,
-    watch: Callable[[], None] = lambda: None,
 ) -> Epoch:
-    """Act for a number of steps, beginning with a new episode; `watch` is called at each."""
+    """Act for a number of steps, beginning with a new episode."""
     acting, resetting = seed.spawn(2)
     policy = agent.policy(epsilon, np.random.default_rng(acting))
     seeds = np.random.default_rng(resetting)
@@ -51,6 +49,5 @@ def run_test_epoch(
             goals += bool(terminated and float(reward) > 0)
         else:
             policy.observe(np.asarray(observation))
-        watch()
     mean = float(np.mean(returns)) if returns else float("nan")
     return Epoch(rewards / steps, mean, len(returns), goals)

@@ -47,8 +47,3 @@ def greedy(q: NDArray[np.float64], rng: np.random.Generator) -> int:
 def explores(epsilon: float, rng: np.random.Generator) -> bool:
     """Tell, with probability `epsilon`, to act at random: no values are needed then."""
     return bool(rng.random() < epsilon)
-
-
-def epsilon_greedy(q: NDArray[np.float64], epsilon: float, rng: np.random.Generator) -> int:
-    """Return a random action in a share `epsilon` of calls, otherwise the best one."""
-    return int(rng.integers(len(q))) if explores(epsilon, rng) else greedy(q, rng)
