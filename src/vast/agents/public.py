@@ -108,8 +108,10 @@ class LearningAgent:
         )._asdict()
 
     def _policy_on(self, observation: ArrayLike) -> Policy:
-        shape = spaces_of(self._loop.actor.env).shape
-        seen = np.asarray(observation)
+        spaces = spaces_of(self._loop.actor.env)
+        shape, seen = spaces.shape, np.asarray(observation)
+        if np.issubdtype(spaces.dtype, np.floating):
+            seen = seen.astype(spaces.dtype)  # a list of numbers will do for a vector
         if seen.shape == shape:
             seen = seen[None]
         if seen.shape[1:] != shape or not len(seen):

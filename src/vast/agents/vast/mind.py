@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike, NDArray
 
+from vast.agents.seen import Seen
 from vast.agents.tables import Visits, sweeper
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
@@ -47,6 +48,7 @@ class VaSTMind:
         self._sampling = np.random.default_rng(sampling)
         generator = torch.Generator(device)
         generator.manual_seed(int(learning.generate_state(1)[0]))
+        self._arriving = tuple(shape), np.dtype(dtype)
         self._shrinking = Shrinking(shape, config.resize)
         planning, replay = config.planning, config.replay
         self.table = TransitionTable(
@@ -275,7 +277,8 @@ class VaSTMind:
     def policy(self, epsilon: float, rng: np.random.Generator) -> TablePolicy:
         """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
         restless = self._new_restless()
-        return TablePolicy(self.tabulator, self.table, self._shrinking, restless, epsilon, rng)
+        seen = Seen(*self._arriving, self.config.model.history, self.config.resize)
+        return TablePolicy(self.tabulator, self.table, seen, restless, epsilon, rng)
 
     def _new_restless(self) -> Restless:
         config = self.config
