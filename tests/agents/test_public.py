@@ -43,6 +43,7 @@ def test_it_learns_acts_saves_and_goes_on_exactly(name: str, tmp_path: Path) -> 
     assert not same(VaST(env, preset="debug", seed=4).learn(300), whole)
     observation, _ = test.reset(seed=1)
     q = loaded.q_values(observation)
+    np.testing.assert_array_equal(loaded.q_values(observation.tolist()), q)
     assert q.shape == (test.action_space.n,)  # type: ignore[attr-defined]
     assert loaded.act(observation) in np.flatnonzero(q == q.max())
     brought = loaded.evaluate(test, 120)
