@@ -74,6 +74,7 @@ class VaSTMind:
         self._sweeper = sweeper(self.table, planning.planner, planning.backups_per_step)
         self._visits = Visits(self.table)
         self._restless = self._new_restless()
+        self._newest = np.zeros(self._shrinking.shape, dtype)  # the frame stored last
         self._lockstep = Lockstep()
         if config.training.overlap:
             self.tabulator.publish()
@@ -92,7 +93,8 @@ class VaSTMind:
 
     def begin(self, observation: Observation) -> None:
         """See the first observation of an episode (Algorithm 1, lines 3 to 5)."""
-        self.replay.begin(self._shrinking(observation))
+        self._newest = self._shrinking(observation)
+        self.replay.begin(self._newest)
         self._restless.begin()
         self._waiting += 1
 
@@ -106,9 +108,8 @@ class VaSTMind:
         (state,), _ = self.replay.states([self.replay.end - 1])
         q, distances = self.table.estimate(int(state))
         self._tally.add("table/lookup_distance", float(distances.mean()))
-        seen = self.replay.frames([self.replay.end - 1])
-        action = greedy(self._restless.worth(seen, int(state), q), self._acting)
-        self._restless.take(seen, action)
+        action = greedy(self._restless.worth(self._newest, int(state), q), self._acting)
+        self._restless.take(self._newest, action)
         return action
 
     def observe(
@@ -126,7 +127,8 @@ class VaSTMind:
             self.replay.end_terminal(action, reward)
             self._count_end(action)
         else:
-            self.replay.append(action, reward, self._shrinking(observation))
+            self._newest = self._shrinking(observation)
+            self.replay.append(action, reward, self._newest)
             self._waiting += 1
             if truncated:
                 self.replay.end_truncated()
@@ -338,6 +340,8 @@ class VaSTMind:
         """Become the saved agent; `frames` are pieces from `frames_since`, oldest first."""
         self._lockstep.take()
         self.replay.load_state_dict(state["replay"], frames)
+        if len(self.replay):
+            (self._newest,) = self.replay.frames([self.replay.end - 1])
         self.table.load_state_dict(state["table"])
         if self._recent is not None:
             self._recent.load_state_dict(state["recent"])
