@@ -55,6 +55,7 @@ def test_the_table_is_that_of_the_assignments_and_of_the_frames_evicted(
             reassign=data.draw(flag),
             overlap=data.draw(flag),
         ),
+        last_action=data.draw(flag),
         model=replace(
             TINY.model,
             history=data.draw(st.integers(0, 2)),

@@ -41,7 +41,7 @@ def test_a_run_does_all_that_a_run_does(vector: Path) -> None:
     """So that it says something when two are the same."""
     found, metrics = saved(vector), rows(vector)
     assert found["/loop/agent/trainings"] > 20
-    assert found["/loop/agent/learned/states"].size > 0
+    assert found["/loop/agent/learned/codes"].size > 0
     assert found["/loop/actor/in_episode"]
     assert [row["step"] for row in metrics] == list(range(50, 421, 50))
     assert [row["step"] for row in metrics if "eval/episodes" in row] == [200, 400]

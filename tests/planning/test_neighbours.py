@@ -33,9 +33,10 @@ def brute_force(table: TransitionTable, state: int) -> tuple[NDArray[Any], NDArr
     steps=st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 3), st.floats(-1, 1))),
     near=st.integers(0, 2**64 - 1),
     flips=st.sets(st.integers(0, 63), max_size=4),
+    width=st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0, 20.0]),
 )
 def test_it_agrees_with_the_reference(
-    steps: list[tuple[int, int, float]], near: int, flips: set[int]
+    steps: list[tuple[int, int, float]], near: int, flips: set[int], width: float
 ) -> None:
     table, reference = TransitionTable(5), ReferenceTable(5)
     for state, action, reward in steps:
@@ -43,8 +44,8 @@ def test_it_agrees_with_the_reference(
         reference.add(state, action, reward, None)
     for state in {near, *(s for s, *_ in steps)}:
         for query in (state, state ^ sum(1 << bit for bit in flips)):
-            q, distance = table.estimate(query)
-            wanted_q, wanted_distance = reference.estimate(query)
+            q, distance = table.estimate(query, width)
+            wanted_q, wanted_distance = reference.estimate(query, width)
             np.testing.assert_array_equal(distance, wanted_distance)
             np.testing.assert_allclose(q, wanted_q, rtol=1e-12, atol=1e-12)
 
@@ -99,3 +100,56 @@ def test_released_states_are_no_neighbours() -> None:
     table.add(0b1111, 0, 1.0, None)
     table.delete(0b1, 0, 5.0, None)
     np.testing.assert_array_equal(table.estimate(0), ([1.0], [4]))
+
+
+def test_smoothed_a_state_counts_by_its_visits_and_its_distance() -> None:
+    table = TransitionTable(2)
+    for reward in (1.0, 1.0, 4.0):
+        table.add(0b000, 0, reward, None)  # three visits, worth 2 on average
+    table.add(0b001, 0, 10.0, None)
+    table.add(0b110, 0, -20.0, None)
+    table.add(0b110, 1, 5.0, None)
+    near, far = np.exp(-1 / 2), np.exp(-2 / 2)
+    wanted = (3 * 2 + near * 10 - far * 20) / (3 + near + far)
+    q, distance = table.estimate(0b000, 2.0)
+    np.testing.assert_allclose(q, [wanted, 5.0])
+    np.testing.assert_array_equal(distance, [0, 2])
+    # hardly smoothed, it is the estimate of the paper
+    np.testing.assert_array_equal(table.estimate(0b000, 1e-3), table.estimate(0b000))
+
+
+def test_smoothed_one_lucky_try_is_not_believed() -> None:
+    """Two actions are worth the same all around; the one that was lucky here once is not best."""
+    table = TransitionTable(2)
+    for bit in range(8):
+        for _ in range(20):
+            table.add(1 << bit, 0, 0.5, None)
+            table.add(1 << bit, 1, 0.4, None)
+    table.add(0, 0, 0.5, None)
+    table.add(0, 1, 1.0, None)
+    assert table.estimate(0)[0].argmax() == 1
+    assert table.estimate(0, 1.0)[0].argmax() == 0
+
+
+def test_smoothing_many_states_equals_brute_force() -> None:
+    rng = np.random.default_rng(3)
+    keys = rng.integers(0, 2**14, 3000, np.uint64)
+    table = TransitionTable(3, 0.9, 1e-3)
+    table.add_many(*random_steps(rng, 6000, keys, 3))
+    table.sweep()
+    states, width = table.states(), 1.3
+    q = np.array([table.q(int(s)) for s in states])
+    n = np.array([[table.count(int(s), a) for a in range(3)] for s in states])
+    for query in keys[:20]:
+        far = np.bitwise_count(states ^ query).astype(int)
+        for a, value in enumerate(table.estimate(int(query), width)[0]):
+            farther = far - far[n[:, a] > 0].min()
+            share = n[:, a] * np.exp(-farther / width) * (farther <= 7 * width)
+            taken = share > 0
+            assert value == pytest.approx(np.average(q[taken, a], weights=share[taken]))
+
+
+@pytest.mark.parametrize("width", [-1.0, float("nan"), float("inf")])
+def test_an_impossible_width_is_refused(width: float) -> None:
+    with pytest.raises(ValueError, match="allowed is 0 or more bits"):
+        TransitionTable(2).estimate(0, width)

@@ -48,8 +48,8 @@ class GreedyPolicy:
         """Return what each action is worth."""
         return self._values(self._seen.frames)
 
-    def observe(self, observation: ArrayLike) -> None:
-        """See what came of it."""
+    def observe(self, observation: ArrayLike, action: int | None = None) -> None:
+        """See what came of an action; which one makes no difference here."""
         self._seen.see(observation)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.agents.vast.mind import VaSTMind
+from vast.agents.vast.policy import TablePolicy
 from vast.experiments.interventions import FORCED_RUNS, ForcedRun
 from vast.planning import TransitionTable
 from vast.training.protocol import Env
@@ -33,7 +34,7 @@ class Views:
     frames: NDArray[Any]
     """[n, *shape] the observations as they are stored"""
     states: NDArray[np.uint64]
-    """the state that the encoder gives each of them"""
+    """the state of each of them"""
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,12 @@ def show_run(
     transitions = list(run.play(env))
     policy = mind.policy(0.0, np.random.default_rng(seed))
     policy.begin(transitions[0].observation)
-    histories, poses = [policy.history()], [run.start]
+    views = _Collector(policy)
+    views.add(run.start)
     for step in transitions:
-        policy.observe(step.next_observation)
-        histories.append(policy.history())
-        poses.append(_pose(step.info))
-    seen = _views(mind, histories, poses)
+        policy.observe(np.asarray(step.next_observation), step.action)
+        views.add(_pose(step.info))
+    seen = views.all()
     before = [values(mind.table, views.states) for views in (around, seen)]
 
     mind.begin(np.asarray(transitions[0].observation))
@@ -121,20 +122,18 @@ def look_around(
     acting, resetting = np.random.SeedSequence(seed).spawn(2)
     seeds = np.random.default_rng(resetting)
     policy = mind.policy(epsilon, np.random.default_rng(acting))
-    histories: list[NDArray[Any]] = []
-    poses: list[tuple[float, float, float]] = []
+    views = _Collector(policy)
     ended = True
-    while len(histories) < steps:
+    while len(views) < steps:
         if ended:
             observation, info = env.reset(seed=int(seeds.integers(2**31)))
             policy.begin(np.asarray(observation))
-        histories.append(policy.history())
-        poses.append(_pose(info))
+        views.add(_pose(info))
         observation, _, terminated, truncated, info = env.step(np.int64(policy.act()))
         ended = bool(terminated or truncated)
         if not ended:
             policy.observe(np.asarray(observation))
-    return _views(mind, histories, poses)
+    return views.all()
 
 
 def values(table: TransitionTable, states: NDArray[np.uint64]) -> Values:
@@ -146,11 +145,31 @@ def values(table: TransitionTable, states: NDArray[np.uint64]) -> Values:
     return np.array([known[state] for state in states.tolist()])
 
 
-def _views(
-    mind: VaSTMind, histories: list[NDArray[Any]], poses: list[tuple[float, float, float]]
-) -> Views:
-    seen = np.stack(histories)
-    return Views(np.array(poses, np.float64), seen[:, -1], mind.tabulator.encode(seen))
+class _Collector:
+    """Gathers what a policy sees."""
+
+    def __init__(self, policy: TablePolicy) -> None:
+        self._policy = policy
+        self._frames: list[NDArray[Any]] = []
+        self._states: list[int] = []
+        self._poses: list[tuple[float, float, float]] = []
+
+    def __len__(self) -> int:
+        return len(self._poses)
+
+    def add(self, pose: tuple[float, float, float]) -> None:
+        """Note what is seen now, and from where."""
+        self._frames.append(self._policy.history()[-1])
+        self._states.append(self._policy.state())
+        self._poses.append(pose)
+
+    def all(self) -> Views:
+        """Return it all."""
+        return Views(
+            np.array(self._poses, np.float64),
+            np.stack(self._frames),
+            np.array(self._states, np.uint64),
+        )
 
 
 def _pose(info: dict[str, Any]) -> tuple[float, float, float]:

@@ -93,17 +93,23 @@ class ReferenceTable:
         """Return V(s), 0 for a state in which nothing was done."""
         return self.v[state]
 
-    def estimate(self, state: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def estimate(
+        self, state: int, width: float = 0.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the neighbour estimate for each action and the distance it comes from."""
         q, distance = np.zeros(self.n_actions), np.full(self.n_actions, -1)
         for action in range(self.n_actions):
-            known = [s for (s, a), n in self.n.items() if a == action and n > 0]
-            if known:
-                nearest = min((state ^ s).bit_count() for s in known)
-                shell = [(s, action) for s in known if (state ^ s).bit_count() == nearest]
-                weighted = sum(self.n[pair] * self.q_values[pair] for pair in shell)
-                q[action] = weighted / sum(self.n[pair] for pair in shell)
-                distance[action] = nearest
+            far = {s: (state ^ s).bit_count() for (s, a), n in self.n.items() if a == action and n}
+            if far:
+                nearest = distance[action] = min(far.values())
+                # Beyond 7 widths a state would count less than a thousandth of the nearest.
+                near = {s: d - nearest for s, d in far.items() if d - nearest <= 7 * width}
+                share = {
+                    s: self.n[s, action] * (math.exp(-d / width) if d else 1.0)
+                    for s, d in near.items()
+                }
+                weighted = sum(share[s] * self.q_values[s, action] for s in share)
+                q[action] = weighted / sum(share.values())
         return q, distance
 
     @property

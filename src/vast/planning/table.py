@@ -210,26 +210,28 @@ class TransitionTable:
         q[q == -np.inf] = np.nan
         return q
 
-    def estimate(self, state: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def estimate(
+        self, state: int, width: float = 0.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the neighbour estimate for each action, and the Hamming distance it comes from.
 
-        Distance 0: taken in this state; -1: never taken anywhere, and estimated as 0.
+        Distance 0: taken in this state; -1: never taken anywhere, and estimated as 0. With a
+        width, states that are so many bits farther than the nearest count 1/e as much as these;
+        with 0, nothing but the nearest does, as in the paper.
         """
-        q, distance = np.empty((1, self.n_actions)), np.empty((1, self.n_actions), np.int64)
         with self._gate:
-            keys = self._one[0]
-            keys[0] = as_key(state)
-            hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far)
+            key = self._one[0]
+            key[0] = as_key(state)
+            q, distance = self._estimate(key, width)
         return q[0], distance[0]
 
-    def estimate_many(self, states: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def estimate_many(
+        self, states: ArrayLike, width: float = 0.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return `estimate` for each of several states, as [K, A] arrays."""
         keys = as_keys(states)
-        shape = (keys.size, self.n_actions)
-        q, distance = np.empty(shape), np.empty(shape, np.int64)
         with self._gate:
-            hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far)
-        return q, distance
+            return self._estimate(keys, width)
 
     def value(self, state: int) -> float:
         """Return V(s), the highest Q(s, a); 0 for a state in which nothing was done."""
@@ -371,6 +373,16 @@ class TransitionTable:
         self._memory = memory
         self._nearby = hamming.neighbourhood(memory)
         self._gate.arrays_moved()
+
+    def _estimate(
+        self, keys: NDArray[np.uint64], width: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if not 0 <= width < np.inf:
+            raise ValueError(f"width {width}: allowed is 0 or more bits")
+        shape = (keys.size, self.n_actions)
+        q, distance, decay = np.empty(shape), np.empty(shape, np.int64), hamming.decay(width)
+        hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far, decay)
+        return q, distance
 
     def _find(self, key: int) -> int:
         return int(index.find_state(self._memory.key, self._memory.slot, np.uint64(key)))

@@ -141,6 +141,16 @@ class Replay:
         frames = self._ring.stored(numbers)
         return self._assignments.states(frames), self._assignments.has_state(frames)
 
+    def actions_before(self, numbers: ArrayLike) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Return the action that led to each frame, and whether one is known (if not, it is 0).
+
+        None led to the first frame of an episode; that to the oldest frame stored is forgotten.
+        """
+        frames = self._ring.stored(numbers)
+        known = (frames > self.oldest) & (self._episodes.starts(frames) < frames)
+        actions = self._episodes.action[self._ring.slot(np.where(known, frames - 1, frames))]
+        return np.where(known, actions, np.uint8(0)), known
+
     # --- reading ----------------------------------------------------------------------------------
 
     def frames(self, numbers: ArrayLike) -> NDArray[Any]:

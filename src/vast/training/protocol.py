@@ -79,8 +79,8 @@ class Policy(Protocol):
         """Return what each action is worth."""
         ...
 
-    def observe(self, observation: Observation) -> None:
-        """See what came of it."""
+    def observe(self, observation: Observation, action: int | None = None) -> None:
+        """See what came of the action chosen last, or of another that was taken instead."""
         ...
 
 

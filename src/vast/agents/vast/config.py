@@ -1,5 +1,6 @@
 """Every number of the VaST agent; the defaults are the paper's, for 3D navigation."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -29,6 +30,9 @@ class PlanningConfig:
     reward_horizon: float | None = None
     """steps after which a reward received counts 1/e as much in E[r|s,a] as a new one; None: all
     count alike, as in the paper; ours"""
+    smoothing: float = 0.0
+    """bits beyond the nearest state at which another counts 1/e as much when an action is valued,
+    tried or not; 0: only the nearest, the state itself for actions tried, as the paper; ours"""
     queue: Queue = "bucketed"
     """the order of backups: roughly by priority, and fast, or exactly so"""
 
@@ -42,6 +46,8 @@ class PlanningConfig:
                 raise unknown(name, getattr(self, name), allowed)
         if self.reward_horizon is not None and not self.reward_horizon > 0:
             raise UserError(f"reward_horizon {self.reward_horizon}: allowed is above 0 steps")
+        if not 0 <= self.smoothing < math.inf:
+            raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
         for name in ("backups_per_step", "backups_per_training"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more")
@@ -119,6 +125,8 @@ class VaSTConfig:
     tabulate_burn_in: bool = True
     """encode during the burn-in with the untrained encoder, as the paper; otherwise wait until
     the burn-in and its burst of training are over, which saves time"""
+    last_action: bool = False
+    """the action that led to an observation is part of its state, one bit for each; ours"""
     restlessness: float = 0.0
     """each time an action is taken again at the very same observation in one episode, it is held
     for worth less by this share of what it costs to be back there; 0: never, as the paper; ours"""

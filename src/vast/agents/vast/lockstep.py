@@ -36,8 +36,8 @@ class Learned(NamedTuple):
     terms: Terms[float]
     numbers: Numbers
     """of the frames of the minibatch, and of those encoded again after them"""
-    states: NDArray[np.uint64]
-    """their new states"""
+    codes: NDArray[np.uint64]
+    """their new codes"""
 
 
 def learn(tabulator: Tabulator, task: Task) -> Learned:

@@ -11,6 +11,7 @@ from vast.agents.seen import Seen
 from vast.agents.tables import Visits, sweeper
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
+from vast.agents.vast.marks import Marks
 from vast.agents.vast.policy import TablePolicy
 from vast.agents.vast.recency import RecentRewards
 from vast.agents.vast.restless import Restless
@@ -73,6 +74,7 @@ class VaSTMind:
         )
         self._sweeper = sweeper(self.table, planning.planner, planning.backups_per_step)
         self._visits = Visits(self.table)
+        self._marks = Marks(n_actions, config.model.n_bits, config.last_action)
         self._restless = self._new_restless()
         self._newest = np.zeros(self._shrinking.shape, dtype)  # the frame stored last
         self._lockstep = Lockstep()
@@ -106,7 +108,7 @@ class VaSTMind:
             return int(self._acting.integers(self.n_actions))
         self._tabulate()
         (state,), _ = self.replay.states([self.replay.end - 1])
-        q, distances = self.table.estimate(int(state))
+        q, distances = self.table.estimate(int(state), self.config.planning.smoothing)
         self._tally.add("table/lookup_distance", float(distances.mean()))
         action = greedy(self._restless.worth(self._newest, int(state), q), self._acting)
         self._restless.take(self._newest, action)
@@ -154,8 +156,8 @@ class VaSTMind:
         self._waiting = 0
         if not len(numbers):
             return
-        states = self.tabulator.encode(self.replay.histories(numbers))
-        revision = self.replay.assign(numbers, states)
+        codes = self.tabulator.encode(self.replay.histories(numbers))
+        revision = self.replay.assign(numbers, self._marks.first(self.replay, numbers, codes))
         self._count_revisits(revision.added)
 
     def settle(self) -> int:
@@ -262,11 +264,10 @@ class VaSTMind:
         A frame may have been evicted meanwhile. One that still waits gets its first state when its
         turn comes: only then is it known whether what was done there had been done before.
         """
-        numbers, states = learned.numbers, learned.states
-        stored = numbers >= self.replay.oldest
-        numbers, states = numbers[stored], states[stored]
-        _, assigned = self.replay.states(numbers)
-        return numbers[assigned], states[assigned]
+        stored = learned.numbers >= self.replay.oldest
+        numbers, codes = learned.numbers[stored], learned.codes[stored]
+        states, assigned = self.replay.states(numbers)
+        return numbers[assigned], self._marks.again(states, codes)[assigned]
 
     def _plan(self, steps: int = 1) -> None:
         """Plan as much as these training steps are worth; in the background it goes on anyway."""
@@ -280,7 +281,16 @@ class VaSTMind:
         """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
         restless = self._new_restless()
         seen = Seen(*self._arriving, self.config.model.history, self.config.resize)
-        return TablePolicy(self.tabulator, self.table, seen, restless, epsilon, rng)
+        return TablePolicy(
+            self.tabulator,
+            self.table,
+            seen,
+            self._marks,
+            restless,
+            self.config.planning.smoothing,
+            epsilon,
+            rng,
+        )
 
     def _new_restless(self) -> Restless:
         config = self.config
@@ -330,7 +340,7 @@ class VaSTMind:
             else {
                 "terms": list(learned.terms),
                 "numbers": learned.numbers,
-                "states": learned.states,
+                "codes": learned.codes,
             },
         }
 
@@ -358,7 +368,7 @@ class VaSTMind:
         self._lockstep.restore(
             None
             if learned is None
-            else Learned(Terms(*learned["terms"]), learned["numbers"], learned["states"])
+            else Learned(Terms(*learned["terms"]), learned["numbers"], learned["codes"])
         )
 
     def close(self) -> None:

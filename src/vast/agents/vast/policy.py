@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.agents.seen import Seen
+from vast.agents.vast.marks import Marks
 from vast.agents.vast.restless import Restless
 from vast.model.tabulator import Tabulator
 from vast.planning import TransitionTable
@@ -21,43 +22,53 @@ class TablePolicy:
         tabulator: Tabulator,
         table: TransitionTable,
         seen: Seen,
+        marks: Marks,
         restless: Restless,
+        smoothing: float,
         epsilon: float,
         rng: np.random.Generator,
     ) -> None:
         self._tabulator = tabulator
         self._table = table
         self._seen = seen
+        self._marks = marks
         self._restless = restless
+        self._smoothing = smoothing
         self._epsilon = epsilon
         self._rng = rng
+        self._chosen: int | None = None  # the action chosen last
+        self._last: int | None = None  # that which led to what is seen
 
     def begin(self, observation: Observation) -> None:
         """See the first observation of an episode; before it all was blank."""
         self._restless.begin()
         self._seen.begin(observation)
+        self._chosen = self._last = None
 
     def act(self) -> int:
         """Choose an action."""
         if explores(self._epsilon, self._rng):
-            return int(self._rng.integers(self._tabulator.n_actions))
+            self._chosen = int(self._rng.integers(self._tabulator.n_actions))
+            return self._chosen
         state, newest = self.state(), self._seen.frames[-1]
-        q = self._restless.worth(newest, state, self._table.estimate(state)[0])
-        action = greedy(q, self._rng)
-        self._restless.take(newest, action)
-        return action
+        q = self._table.estimate(state, self._smoothing)[0]
+        self._chosen = greedy(self._restless.worth(newest, state, q), self._rng)
+        self._restless.take(newest, self._chosen)
+        return self._chosen
 
-    def observe(self, observation: Observation) -> None:
-        """See what came of it."""
+    def observe(self, observation: Observation, action: int | None = None) -> None:
+        """See what came of the action chosen last, or of another that was taken instead."""
         self._seen.see(observation)
+        self._last = self._chosen if action is None else action
 
     def q_values(self) -> NDArray[np.float64]:
         """Return the neighbour estimate of each action's value."""
-        return self._table.estimate(self.state())[0]
+        return self._table.estimate(self.state(), self._smoothing)[0]
 
     def state(self) -> int:
         """Return the state of the newest observation."""
-        return int(self._tabulator.encode(self.history()[None])[0])
+        code = int(self._tabulator.encode(self.history()[None])[0])
+        return self._marks.after(code, self._last)
 
     def history(self) -> NDArray[Any]:
         """Return the newest observation after the k before it, as they are stored."""

@@ -61,9 +61,10 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         training=TrainingConfig(
             every=8, batch=128, segment=8, burst=3000, retabulate=256, overlap=True
         ),
-        planning=PlanningConfig(backups_per_training=40_000, reward_horizon=3000.0),
+        planning=PlanningConfig(backups_per_training=40_000, reward_horizon=3000.0, smoothing=1.0),
         exploration=ExplorationConfig(5000, 1.0, 0.1, 10_000),
         tabulate_burn_in=False,
+        last_action=True,
         restlessness=1.0,
     )
     if task == "t-maze":
@@ -77,7 +78,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
     if task in ("large-maze", "large-maze-hazards"):
         return replace(
             config,
-            model=replace(config.model, n_bits=64),
+            model=replace(config.model, n_bits=60),
             training=replace(config.training, burst=5000, every=16),
             exploration=ExplorationConfig(50_000, 1.0, 0.1, 100_000),
         )
