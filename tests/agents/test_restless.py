@@ -26,7 +26,7 @@ def test_an_action_that_leads_back_is_given_up_for_the_next_best() -> None:
     for _ in range(8):
         q = restless.worth(seen[state], state, table.estimate(state)[0])
         action = int(q.argmax())
-        restless.take(seen[state], action)
+        restless.take(seen[state], state, action)
         chosen.append(action)
         if action == 1:
             break
@@ -40,12 +40,22 @@ def test_nothing_changes_without_a_repetition_or_without_restlessness() -> None:
     q = table.estimate(0)[0]
     here, there = np.zeros(3, np.uint8), np.ones(3, np.uint8)
     calm = Restless(table, 2, GAMMA, 0.0)
-    calm.take(here, 0)
+    calm.take(here, 0, 0)
     np.testing.assert_array_equal(calm.worth(here, 0, q), q)
     restless = Restless(table, 2, GAMMA, 1.0)
-    restless.take(there, 0)
+    restless.take(there, 0, 0)
     # another observation of the same state: in a corridor, going on is right
     np.testing.assert_array_equal(restless.worth(here, 0, q), q)
     assert (restless.worth(there, 0, q) != q).any()
     restless.begin()
     np.testing.assert_array_equal(restless.worth(there, 0, q), q)
+
+
+def test_by_state_another_observation_of_it_is_the_same_again() -> None:
+    table = two_rooms()
+    q = table.estimate(0)[0]
+    here, there = np.zeros(3, np.uint8), np.ones(3, np.uint8)
+    restless = Restless(table, 2, GAMMA, 1.0, "state")
+    restless.take(there, 0, 0)
+    assert (restless.worth(here, 0, q) != q).any()
+    np.testing.assert_array_equal(restless.worth(there, 1, q), q)

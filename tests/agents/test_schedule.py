@@ -179,7 +179,7 @@ def test_the_share_of_random_actions_is_epsilon() -> None:
         with_training(replace(TINY, exploration=ExplorationConfig(0, 0.3, 0.3, 0)), every=10**6)
     )
     life = Wanderer(agent)
-    agent.table.estimate = lambda state, width: (np.array([0.0, 1, 0, 0]), np.zeros(4))  # type: ignore
+    agent._estimate = lambda state: (np.array([0.0, 1, 0, 0]), np.zeros(4))  # type: ignore
     other = sum(life.step() != 1 for _ in range(800))
     assert abs(other / 800 - 0.3 * 3 / 4) < 0.05
 

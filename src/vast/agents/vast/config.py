@@ -10,6 +10,7 @@ from vast.model.config import ModelConfig
 from vast.training.exploration import ExplorationConfig
 
 Queue = Literal["bucketed", "exact"]
+Sameness = Literal["observation", "state"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class PlanningConfig:
     reward_horizon: float | None = None
     """steps after which a reward received counts 1/e as much in E[r|s,a] as a new one; None: all
     count alike, as in the paper; ours"""
+    neighbours: bool = True
+    """an action never tried in a state borrows its value from the nearest states; otherwise it is
+    worth 0, which is for comparison only"""
     smoothing: float = 0.0
     """bits beyond the nearest state at which another counts 1/e as much when an action is valued,
     tried or not; 0: only the nearest, the state itself for actions tried, as the paper; ours"""
@@ -48,6 +52,8 @@ class PlanningConfig:
             raise UserError(f"reward_horizon {self.reward_horizon}: allowed is above 0 steps")
         if not 0 <= self.smoothing < math.inf:
             raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
+        if self.smoothing and not self.neighbours:
+            raise UserError("smoothing without neighbours: allowed is one of both")
         for name in ("backups_per_step", "backups_per_training"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more")
@@ -130,6 +136,8 @@ class VaSTConfig:
     restlessness: float = 0.0
     """each time an action is taken again at the very same observation in one episode, it is held
     for worth less by this share of what it costs to be back there; 0: never, as the paper; ours"""
+    restless_by: Sameness = "observation"
+    """what is the same again: the observation, or a state, which has many; ours"""
     latent_steps: int = 0
     """environment steps in which rewards are hidden from the agent: latent learning"""
 
@@ -138,6 +146,8 @@ class VaSTConfig:
             raise UserError(f"encode_batch {self.encode_batch}: allowed is 1 or more frames")
         if not self.restlessness >= 0:
             raise UserError(f"restlessness {self.restlessness}: allowed is 0 or more")
+        if self.restless_by not in get_args(Sameness):
+            raise unknown("restless_by", self.restless_by, get_args(Sameness))
         if self.latent_steps < 0:
             raise UserError(f"latent_steps {self.latent_steps}: allowed is 0 or more")
         least = self.model.history + 2

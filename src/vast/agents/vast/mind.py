@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from vast.agents.seen import Seen
 from vast.agents.tables import Visits, sweeper
 from vast.agents.vast.config import VaSTConfig
+from vast.agents.vast.estimate import Estimate
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
 from vast.agents.vast.marks import Marks
 from vast.agents.vast.policy import TablePolicy
@@ -74,6 +75,7 @@ class VaSTMind:
         )
         self._sweeper = sweeper(self.table, planning.planner, planning.backups_per_step)
         self._visits = Visits(self.table)
+        self._estimate = Estimate(self.table, planning)
         self._marks = Marks(n_actions, config.model.n_bits, config.last_action)
         self._restless = self._new_restless()
         self._newest = np.zeros(self._shrinking.shape, dtype)  # the frame stored last
@@ -108,10 +110,10 @@ class VaSTMind:
             return int(self._acting.integers(self.n_actions))
         self._tabulate()
         (state,), _ = self.replay.states([self.replay.end - 1])
-        q, distances = self.table.estimate(int(state), self.config.planning.smoothing)
+        q, distances = self._estimate(int(state))
         self._tally.add("table/lookup_distance", float(distances.mean()))
         action = greedy(self._restless.worth(self._newest, int(state), q), self._acting)
-        self._restless.take(self._newest, action)
+        self._restless.take(self._newest, int(state), action)
         return action
 
     def observe(
@@ -282,19 +284,18 @@ class VaSTMind:
         restless = self._new_restless()
         seen = Seen(*self._arriving, self.config.model.history, self.config.resize)
         return TablePolicy(
-            self.tabulator,
-            self.table,
-            seen,
-            self._marks,
-            restless,
-            self.config.planning.smoothing,
-            epsilon,
-            rng,
+            self.tabulator, self._estimate, seen, self._marks, restless, epsilon, rng
         )
 
     def _new_restless(self) -> Restless:
         config = self.config
-        return Restless(self.table, self.n_actions, config.planning.discount, config.restlessness)
+        return Restless(
+            self.table,
+            self.n_actions,
+            config.planning.discount,
+            config.restlessness,
+            config.restless_by,
+        )
 
     def metrics(self) -> dict[str, float]:
         """Return what was measured since the last call."""

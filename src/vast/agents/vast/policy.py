@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.agents.seen import Seen
+from vast.agents.vast.estimate import Estimate
 from vast.agents.vast.marks import Marks
 from vast.agents.vast.restless import Restless
 from vast.model.tabulator import Tabulator
-from vast.planning import TransitionTable
 from vast.training.exploration import explores, greedy
 from vast.training.protocol import Observation
 
@@ -20,20 +20,18 @@ class TablePolicy:
     def __init__(
         self,
         tabulator: Tabulator,
-        table: TransitionTable,
+        estimate: Estimate,
         seen: Seen,
         marks: Marks,
         restless: Restless,
-        smoothing: float,
         epsilon: float,
         rng: np.random.Generator,
     ) -> None:
         self._tabulator = tabulator
-        self._table = table
+        self._estimate = estimate
         self._seen = seen
         self._marks = marks
         self._restless = restless
-        self._smoothing = smoothing
         self._epsilon = epsilon
         self._rng = rng
         self._chosen: int | None = None  # the action chosen last
@@ -51,9 +49,9 @@ class TablePolicy:
             self._chosen = int(self._rng.integers(self._tabulator.n_actions))
             return self._chosen
         state, newest = self.state(), self._seen.frames[-1]
-        q = self._table.estimate(state, self._smoothing)[0]
+        q = self._estimate(state)[0]
         self._chosen = greedy(self._restless.worth(newest, state, q), self._rng)
-        self._restless.take(newest, self._chosen)
+        self._restless.take(newest, state, self._chosen)
         return self._chosen
 
     def observe(self, observation: Observation, action: int | None = None) -> None:
@@ -62,8 +60,8 @@ class TablePolicy:
         self._last = self._chosen if action is None else action
 
     def q_values(self) -> NDArray[np.float64]:
-        """Return the neighbour estimate of each action's value."""
-        return self._table.estimate(self.state(), self._smoothing)[0]
+        """Return what each action is worth."""
+        return self._estimate(self.state())[0]
 
     def state(self) -> int:
         """Return the state of the newest observation."""

@@ -74,13 +74,18 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
             exploration=ExplorationConfig(3000, 1.0, 0.05, 4000),
         )
     if task == "h-maze":
-        return replace(config, exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000))
+        return replace(
+            config,
+            model=replace(config.model, n_bits=60),
+            exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
+        )
     if task in ("large-maze", "large-maze-hazards"):
         return replace(
             config,
             model=replace(config.model, n_bits=60),
             training=replace(config.training, burst=5000, every=16),
             exploration=ExplorationConfig(50_000, 1.0, 0.1, 100_000),
+            restless_by="state",
         )
     if task == "pong":
         return replace(
