@@ -1,49 +1,55 @@
 """Learning curves: runs that are done once, gathered in one file, drawn from that file alone."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import curves
+from benchmarks import curves, studies
 from matplotlib.image import imread
 
+from vast.experiments.config import default_run
 from vast.training.metrics import read_metrics
 
 
 @pytest.mark.slow
 def test_curves_are_those_of_the_runs_and_no_run_is_done_twice(tmp_path: Path) -> None:
-    out, image = tmp_path / "results" / "curves.json", tmp_path / "curves.png"
-
-    def call() -> None:
-        curves.main(
-            task="t-maze-2d",
-            preset="debug",
-            agents=("vast", "lsh"),
-            seeds=(0, 1),
-            steps=400,
-            runs=tmp_path / "runs",
-            out=out,
-            image=image,
-        )
-
-    call()
-    report = json.loads(out.read_text())
-    assert [(run["agent"], run["seed"]) for run in report["runs"]] == [
-        ("vast", 0),
-        ("lsh", 0),
-        ("vast", 1),
-        ("lsh", 1),
+    runs, image = tmp_path / "runs", tmp_path / "curves.png"
+    both = {
+        label: replace(default_run("t-maze-2d", agent, "debug"), steps=400)
+        for label, agent in (("VaST", "vast"), ("by chance", "lsh"))
+    }
+    wanted = curves.planned(both, (0, 1))
+    curves.run_all(runs, wanted, 2)
+    report = json.loads(json.dumps(curves.gathered(runs, wanted)))
+    assert [(run["label"], run["seed"]) for run in report["runs"]] == [
+        ("VaST", 0),
+        ("by chance", 0),
+        ("VaST", 1),
+        ("by chance", 1),
     ]
-    assert report["configs"]["lsh"]["settings"]["n_bits"] == 16
+    assert report["configs"]["by chance"]["settings"]["n_bits"] == 16
     assert report["versions"]["torch"]
-    for run in report["runs"]:
-        folder = tmp_path / "runs" / f"t-maze-2d-{run['agent']}-debug-{run['seed']}"
+    for run, plan in zip(report["runs"], wanted, strict=True):
+        folder = plan.folder(runs)
         rows = [row for row in read_metrics(folder / "metrics.jsonl") if "eval/goals" in row]
         assert run["step"] == [200, 400]
         assert run["mean_return"] == [row["eval/mean_return"] for row in rows]
         assert run["goals_per_1000_steps"] == [20 * row["eval/goals"] for row in rows]
-        assert run["wall_seconds"] > 0
+        assert run["wall_seconds"] >= run["wall"][-1] > run["wall"][0] > 0
+    curves.draw(report, image, goals={"mean_return": 0.5})
     assert imread(image).shape[1] > 1000
-    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")}
-    call()
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")} == written
+    written = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
+    curves.run_all(runs, wanted, 1)
+    assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == written
+
+
+def test_each_study_differs_from_the_preset_where_it_says() -> None:
+    """A study whose curves were all alike would compare nothing."""
+    for name, study in studies.STUDIES.items():
+        settings = [(config.agent, repr(config.settings)) for config in study.curves.values()]
+        assert len(set(settings)) == len(settings), name
+    without = studies.STUDIES["remedies"].curves["not smoothed"]
+    usual = default_run("plus-maze", "vast", "cpu").settings
+    assert without.settings.planning == replace(usual.planning, smoothing=0.0)
+    assert without.settings.model == usual.model

@@ -101,6 +101,8 @@ def default_run(task: str, agent: str, preset: str) -> RunConfig:
 def _loop(task: str, preset: str) -> LoopConfig:
     if preset == "debug":
         return LoopConfig(eval_every=200, eval_steps=50, log_every=50)
+    if preset == "cpu" and CPU_STEPS[task] >= 100_000:
+        return LoopConfig(eval_every=10_000, eval_steps=1000, log_every=1000)
     if preset == "cpu":
         return LoopConfig(eval_every=2500, eval_steps=1000, log_every=500)
     if task == "pong":
