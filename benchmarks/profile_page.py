@@ -126,41 +126,40 @@ def refresh(report: dict[str, Any], page: Path) -> None:
 
 
 def draw(report: dict[str, Any], path: Path) -> Path:
-    """Draw where the seconds of each run go: of the whole, and per 1000 steps after the burst."""
+    """Draw where the time of each run goes: of the whole, and of what comes after the burst."""
     runs = report["runs"]
     figure = Figure(figsize=(10, 1.6 + 1.05 * len(runs)), layout="constrained")
     axes = figure.subplots(1, 2)
-    titles = ("share of the whole run", "seconds per 1000 steps after the burst")
+    titles = ("the whole run", "after the burst; line: engine alone")
     for ax, phase, title in zip(axes, (None, "after"), titles, strict=True):
         for place, run in enumerate(runs):
             _bars(ax, place, run, phase)
-        plain_axes(ax, title)
+        plain_axes(ax, title, "percent of the wall time")
         ax.grid(visible=False)
+        ax.set_xlim(0, 100)
         ax.set_yticks(range(len(runs)))
         ax.set_yticklabels([_label(run, phase) for run in runs], fontsize=SMALL)
         ax.invert_yaxis()
-    axes[0].set_xlabel("percent of the wall time", fontsize=SMALL)
-    axes[1].set_xlabel("seconds, logarithmic from 1 on; line: engine alone", fontsize=SMALL)
-    axes[1].set_xscale("symlog", linthresh=1.0)
     handles, labels = axes[0].get_legend_handles_labels()
     found = dict(zip(labels, handles, strict=True))
     figure.legend(
         found.values(), found.keys(), loc="outside lower center", ncols=5, frameon=False,
         fontsize=SMALL,
     )  # fmt: skip
-    figure.suptitle("where training goes: main thread above, training thread below", fontsize=TITLE)
+    figure.suptitle("where the time goes: main thread above, training thread below", fontsize=TITLE)
     return save(figure, path)
 
 
 def _label(run: dict[str, Any], phase: str | None) -> str:
     if phase is None:
         return f"{name_of(run)}\n{run['steps']} steps, {run['wall_seconds']:.0f} s"
-    return f"{name_of(run)}\n{run['of_floor_after']:.1f} x engine"
+    speed, ratio = run["seconds_per_1000_after"], run["of_floor_after"]
+    return f"{speed:.3g} s per 1000 steps,\n{ratio:.3g} x engine"
 
 
 def _bars(ax: Any, place: int, run: dict[str, Any], phase: str | None) -> None:
     parts = seconds(run, phase)
-    scale = 100 / run["wall_seconds"] if phase is None else 1.0
+    scale = 100 / (run["wall_seconds"] if phase is None else run["seconds_per_1000_after"])
     for thread, offset in zip(THREADS, (-0.19, 0.19), strict=True):
         left = 0.0
         for label, (colour, members) in GROUPS.items():
@@ -171,5 +170,5 @@ def _bars(ax: Any, place: int, run: dict[str, Any], phase: str | None) -> None:
             )  # fmt: skip
             left += width
     if phase is not None:
-        floor = run["floor_per_1000"]
+        floor = scale * run["floor_per_1000"]
         ax.plot([floor, floor], [place - 0.42, place + 0.42], color="black", linewidth=1.2)
