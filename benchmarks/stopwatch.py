@@ -1,5 +1,6 @@
 """Where time goes: sums by name over stretches of code and over methods of objects."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,3 +50,40 @@ class Stopwatch:
     def clear(self) -> None:
         """Begin anew."""
         self._seconds = {}
+
+
+class Shares(Stopwatch):
+    """Seconds by thread and name, such as `main/sweeping`, each of them counted once.
+
+    What is timed inside of something else is taken from it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: dict[str, list[str]] = {}
+        self._marks: dict[str, float] = {}
+
+    @contextmanager
+    def timing(self, name: str) -> Iterator[None]:
+        """Add the time that a `with` block takes, but for what is timed inside of it."""
+        is_main = threading.current_thread() is threading.main_thread()
+        thread = "main" if is_main else "training"
+        names = self._open.setdefault(thread, [])
+        self._pass(thread, names)
+        names.append(f"{thread}/{name}")
+        try:
+            yield
+        finally:
+            self._pass(thread, names)
+            names.pop()
+
+    def _pass(self, thread: str, names: list[str]) -> None:
+        """Add the time since the last mark to what is timed at present."""
+        now = time.perf_counter()
+        if names:
+            self._seconds[names[-1]] = self.total(names[-1]) + now - self._marks[thread]
+        self._marks[thread] = now
+
+    def seconds(self) -> dict[str, float]:
+        """Return all sums so far."""
+        return dict(self._seconds)

@@ -22,10 +22,12 @@ def windows(frames: Tensor, blank: Tensor, first: Tensor, history: int) -> Tenso
     """
     batch, length = first.shape
     assert frames.shape[:2] == (batch, length + 1 + history), frames.shape
+    if not history:
+        return frames[:, :, None]
     at = torch.arange(length + 1, device=frames.device)
     seen = at[:, None] + torch.arange(history + 1, device=frames.device)
     stacked = frames[:, seen]
-    if history and first.any():
+    if first.any():
         begins = torch.where(first, at[1:] + history, 0).cummax(1).values
         before = seen < nn.functional.pad(begins, (1, 0))[..., None]
         stacked = torch.where(

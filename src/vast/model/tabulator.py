@@ -270,6 +270,10 @@ class Tabulator:
         """Return [B, T, *shape] observations as [B, T, *frame] frames."""
         rows, length = observations.shape[:2]
         flat = self.model.observations.frames(observations.reshape(-1, *self.shape))
+        if self.config.network.kind == "mlp":
+            # Perceptrons read pixels in the order of the frame: better put in order once, here,
+            # than in each of the steps on the way.
+            flat = flat.contiguous()
         return flat.reshape(rows, length, *flat.shape[1:])
 
     def _logits_by(self, encoder: Encoder | None, frames: Tensor, first: Tensor) -> Tensor:

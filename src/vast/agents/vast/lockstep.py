@@ -23,7 +23,7 @@ class Task(NamedTuple):
     numbers: Numbers
     """of the frames of the batch, [B, 2] or [B, L + 1]"""
     valid: NDArray[np.bool_]
-    """which of them are frames"""
+    """which of them are frames whose states are wanted"""
     again: NDArray[Any]
     """more frames with their histories to encode afterwards, [N, k + 1, *shape]"""
     again_numbers: Numbers
@@ -42,12 +42,16 @@ class Learned(NamedTuple):
 
 def learn(tabulator: Tabulator, task: Task) -> Learned:
     """Train on a batch, and encode."""
-    terms, keys = tabulator.train_and_encode(task.batch)
+    if task.valid.any():
+        terms, keys = tabulator.train_and_encode(task.batch)
+        codes = keys[task.valid]
+    else:  # as in a burst: nobody asks for the states
+        terms, codes = tabulator.train(task.batch), np.empty(0, np.uint64)
     again = tabulator.encode(task.again, newest=True)
     return Learned(
         terms,
         np.concatenate([task.numbers[task.valid], task.again_numbers]),
-        np.concatenate([keys[task.valid], again]),
+        np.concatenate([codes, again]),
     )
 
 

@@ -1,5 +1,6 @@
 """Variational State Tabulation: the paper's Algorithm 1 (supplement)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -172,14 +173,10 @@ class VaSTMind:
 
     def _count_revisits(self, added: Transitions) -> None:
         """Count which state-action pairs had been met before (Fig. 4B)."""
-        pairs = np.stack([added.states, added.actions.astype(np.uint64)], 1)
-        distinct, counts = np.unique(pairs, axis=0, return_counts=True)
+        pairs = Counter(zip(added.states.tolist(), added.actions.tolist(), strict=True))
         # A pair is new if all its transitions are among those just added.
-        new = sum(
-            self.table.count(int(state), int(action)) == count
-            for (state, action), count in zip(distinct.tolist(), counts.tolist(), strict=True)
-        )
-        self._visits.note(len(pairs), len(pairs) - new)
+        new = sum(self.table.count(*pair) == count for pair, count in pairs.items())
+        self._visits.note(pairs.total(), pairs.total() - new)
 
     def _count_end(self, action: int) -> None:
         """Count the pair that ended an episode, unless its frame waits and is counted later."""

@@ -1,0 +1,142 @@
+"""Where each second of a VaST training run goes, per preset and task, and how it grows.
+
+Runs are those of the command, without test epochs and checkpoints; where one is shortened, the
+table says so. The floor is the engine alone: it plays four tics and its screen is read, once per
+environment step, as `benchmarks.envs` measures it right before the run. With `overlap` training
+has a thread beside the main one; seconds are given for each thread. Growth is measured on the
+preset `cpu` with synthetic episodes and a synthetic world; see `benchmarks.scaling`.
+
+    python -m benchmarks.training [--json FILE] [--image FILE] [--page FILE] [--only-draw]
+"""
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from benchmarks.envs import measure
+from benchmarks.parts import WAITING, profiled
+from benchmarks.profile_page import draw, part_rows, refresh, summary_rows
+from benchmarks.report import machine, report_console, show, write_json
+from benchmarks.scaling import by_bits, by_replay, by_states
+from vast.envs.tasks import task_named
+from vast.experiments.config import RunConfig, default_run
+from vast.training.exploration import ExplorationConfig
+from vast.training.plain import to_plain
+from vast.training.threads import limited_threads
+
+FLOOR_STEPS, FLOOR_ROUNDS = 300, 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run to look at."""
+
+    preset: str
+    task: str
+    steps: int
+    burn_in: int | None = None
+    """environment steps of burn-in instead of the preset's; epsilon then is its last at once"""
+    training: dict[str, int] = field(default_factory=dict)
+    """what else differs from the preset"""
+
+    def config(self) -> RunConfig:
+        """Return the run."""
+        run = default_run(self.task, "vast", self.preset)
+        settings = run.settings
+        if self.burn_in is not None:
+            final = settings.exploration.final
+            exploration = ExplorationConfig(self.burn_in, final, final, 0)
+            settings = replace(settings, exploration=exploration)
+        settings = replace(settings, training=replace(settings.training, **self.training))
+        return replace(run, settings=settings, steps=self.steps)
+
+    @property
+    def shortened(self) -> str:
+        """What differs from the preset, in words."""
+        begins = [] if self.burn_in is None else [f"burn-in {self.burn_in}, final epsilon at once"]
+        return ", ".join(begins + [f"{name} {value}" for name, value in self.training.items()])
+
+
+CASES = (
+    Case("cpu", "plus-maze", 8000),
+    Case("cpu", "t-maze", 6000),
+    Case("cpu", "large-maze", 11_000, burn_in=8000, training={"burst": 1000}),
+    Case("paper", "plus-maze", 1160, burn_in=1000),
+)
+
+
+def run_case(case: Case) -> dict[str, Any]:
+    """Measure one run and the engine under it."""
+    name = task_named(case.task).env.removeprefix("vast/").removesuffix("-v0")
+    engine = measure(name, FLOOR_STEPS, FLOOR_ROUNDS)
+    found = profiled(case.config())
+    phases = found["phases"]
+    after, floor = phases["after"], 1000 / engine["bare_engine_steps_per_second"]
+    per_1000 = 1000 * after["wall_seconds"] / after["steps"]
+    wall = sum(phase["wall_seconds"] for phase in phases.values())
+    return {
+        "preset": case.preset,
+        "task": case.task,
+        "steps": case.steps,
+        "shortened": case.shortened,
+        "config": to_plain(case.config()),
+        "wall_seconds": wall,
+        "seconds_per_1000_after": per_1000,
+        "floor_per_1000": floor,
+        "of_floor": 1000 * wall / case.steps / floor,
+        "of_floor_after": per_1000 / floor,
+        "waiting_share_after": after["parts"].get(WAITING, 0.0) / after["wall_seconds"],
+        **found,
+    }
+
+
+def warm_up() -> None:
+    """Have everything loaded and compiled before anything is measured."""
+    profiled(default_run("t-maze", "vast", "debug"))
+
+
+def main(
+    json_file: Annotated[Path, tyro.conf.arg(name="json")] = Path("results/training.json"),
+    image: Path = Path("docs/images/training-profile.png"),
+    page: Path | None = Path("docs/profile.md"),
+    only_draw: bool = False,
+) -> None:
+    """Measure training runs.
+
+    Args:
+        json_file: where the numbers are written
+        image: where the picture is drawn
+        page: the page whose tables are refreshed
+        only_draw: draw and refresh from the numbers that are there
+    """
+    console = report_console()
+    if not only_draw:
+        begin = time.perf_counter()
+        report: dict[str, Any] = {"machine": machine("torch", "numpy", "numba", "vizdoom")}
+        with limited_threads(1):
+            warm_up()
+            report["runs"] = [run_case(case) for case in CASES]
+            report["by_replay"] = by_replay()
+            report["by_states"] = by_states()
+            report["by_bits"] = by_bits()
+        report["seconds"] = time.perf_counter() - begin
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        write_json(report, json_file)
+    report = json.loads(json_file.read_text(encoding="utf-8"))
+    show(console, "runs", summary_rows(report))
+    show(console, "seconds of the whole run", part_rows(report))
+    show(console, "seconds per 1000 steps after the burst", part_rows(report, "after"))
+    show(console, "one call by the frames in the replay", report["by_replay"])
+    show(console, "one call by the states in the table", report["by_states"])
+    show(console, "one call by the bits of a code", report["by_bits"])
+    console.print(f"wrote {json_file}, {draw(report, image)}")
+    if page is not None:
+        refresh(report, page)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
