@@ -42,7 +42,7 @@ class Planned(NamedTuple):
     def folder(self, runs: Path) -> Path:
         """Return where it is."""
         words = self.label.lower().replace(" ", "-")
-        return runs / f"{self.config.task}-{words}-{self.config.seed}"
+        return runs / f"{self.config.task}-{words}-{self.config.steps}-{self.config.seed}"
 
     def is_done(self, runs: Path) -> bool:
         """Tell whether it has come to its end."""

@@ -118,7 +118,7 @@ STUDIES = {
         panels=("goals_per_1000_steps", "reward_per_step"),
     ),
     "controls": Study(controls(), seeds=(0, 1, 2)),
-    "remedies": Study(remedies("plus-maze", 15_000, loop=replace(SHORT, eval_every=5000))),
+    "remedies": Study(remedies("plus-maze", 15_000)),
     "remedies-t-maze": Study(remedies("t-maze", 10_000)),
     "agents": Study(
         {
@@ -142,10 +142,10 @@ def main(
         raise SystemExit(str(unknown("study", name, STUDIES)))
     study = STUDIES[name]
     wanted = curves.planned(study.curves, seeds or study.seeds)
-    curves.run_all(runs / name, wanted, workers)
+    curves.run_all(runs, wanted, workers)
     out = results / f"{name}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(curves.gathered(runs / name, wanted), out)
+    write_json(curves.gathered(runs, wanted), out)
     report = json.loads(out.read_text())
     print(curves.draw(report, images / f"study-{name}.png", study.panels, study.aims))
 

@@ -77,6 +77,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         return replace(
             config,
             model=replace(config.model, n_bits=60),
+            planning=replace(config.planning, smoothing=2.0),
             exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
         )
     if task in ("large-maze", "large-maze-hazards"):
