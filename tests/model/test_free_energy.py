@@ -63,7 +63,7 @@ def test_the_model_uses_the_sample_the_action_and_the_initial_distribution() -> 
     frames, actions, first, trained = tab._tensors_of(data)
     with torch.no_grad():
         model.initial.uniform_(-2, 2, generator=seeded(5))
-        terms, posterior = model(frames, actions, first, trained, seeded(3))
+        terms, posterior, _ = model(frames, actions, first, trained, seeded(3))
         u = torch.rand(posterior.shape, generator=seeded(3), dtype=torch.float64)
         y = (posterior + u.log() - (1 - u).log()) / (2 / 3)
         r = t = h = 0.0
@@ -107,14 +107,15 @@ def test_the_gradient_equals_finite_differences(
     step, kinks = 1e-6, 0
     for name, parameter in tab.model.named_parameters():
         assert parameter.grad is not None, name
-        flat, gradient = parameter.detach().view(-1), parameter.grad.view(-1)
-        for i in rng.choice(len(flat), min(6, len(flat)), replace=False):
-            old = flat[i].item()
+        weights, gradient, n = parameter.detach(), parameter.grad, parameter.numel()
+        for flat in rng.choice(n, min(6, n), replace=False):
+            i = np.unravel_index(flat, weights.shape)
+            old = weights[i].item()
             values = []
             for shift in (-step, step):
-                flat[i] = old + shift
+                weights[i] = old + shift
                 values.append(cost().item())
-            flat[i] = old
+            weights[i] = old
             difference = (values[1] - values[0]) / (2 * step)
             # a ReLU within a step of its kink has no derivative to compare
             kinks += difference != pytest.approx(gradient[i].item(), rel=1e-4, abs=1e-6)

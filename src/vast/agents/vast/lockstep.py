@@ -42,7 +42,10 @@ class Learned(NamedTuple):
 
 def learn(tabulator: Tabulator, task: Task) -> Learned:
     """Train on a batch, and encode."""
-    terms, keys = tabulator.train_and_encode(task.batch)
+    if task.valid.any():
+        terms, keys = tabulator.train_and_encode(task.batch)
+    else:  # as in a burst before anything is tabulated
+        terms, keys = tabulator.train(task.batch), np.zeros(task.valid.shape, np.uint64)
     again = tabulator.encode(task.again, newest=True)
     return Learned(
         terms,
