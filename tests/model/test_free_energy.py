@@ -147,12 +147,15 @@ def test_the_action_before_a_first_frame_changes_nothing_and_others_do() -> None
     assert tabulator(config).train(data._replace(actions=changed)).free_energy != energy
 
 
-def test_history_before_a_beginning_is_blank_within_segments() -> None:
+@pytest.mark.parametrize("network", [SMALL, SMALL_CONV])
+def test_history_before_a_beginning_is_blank_within_segments(network: NetworkConfig) -> None:
     """Each position of a segment is encoded as that frame with its own history."""
     rng = np.random.default_rng(2)
-    config = ModelConfig(n_bits=16, history=2, network=SMALL)
-    tab = tabulator(config, dtype=torch.float64)
-    data = batch(rng, 2, rows=20, length=5)
+    config = ModelConfig(n_bits=16, history=2, network=network, standardise=True)
+    shape = (6, 8, 2)
+    tab = tabulator(config, shape, dtype=torch.float64)
+    tab.fit_standardisation(observations(rng, (20,), shape))
+    data = batch(rng, 2, shape, rows=20, length=5)
     wanted = []
     for row in range(20):
         for at in range(6):

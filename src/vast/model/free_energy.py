@@ -25,7 +25,7 @@ def bernoulli_cost(target: Tensor, logits: Tensor) -> Tensor:
     """Return -log p(o | s) of images in [0, 1], summed over pixels and channels: [B]."""
     assert target.shape == logits.shape, (target.shape, logits.shape)
     losses = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
-    return losses.flatten(1).sum(1)
+    return losses.sum(tuple(range(1, losses.ndim)))
 
 
 def gaussian_cost(target: Tensor, mean: Tensor, log_scale: Tensor) -> Tensor:

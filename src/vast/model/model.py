@@ -121,11 +121,10 @@ class Model(nn.Module):
         """Return the free energy of segments of L steps, the encoder's logits and what it saw.
 
         `frames` [B, k + 1 + L, *frame], `actions` [B, L] that led to each of the last L frames,
-        `first` [B, L], which of these begin an episode, and `trained` [B, L], which of them count.
-        The last three are in the main memory.
-        L = 1 is the paper's minibatch (supplement, Algorithm 1, lines 17 to 19); with longer
-        segments, a sampled code is both the successor of one step and the predecessor of the next,
-        and is encoded once.
+        `first` [B, L], which of these begin an episode, and `trained` [B, L], which of them count;
+        all but the frames are in the main memory. L = 1 is the paper's minibatch (supplement,
+        Algorithm 1, lines 17 to 19); with longer segments, a sampled code is both the successor of
+        one step and the predecessor of the next, and is encoded once.
         """
         config, k = self.config, self.config.history
         seen = self.seen(frames, first)
