@@ -28,6 +28,7 @@ bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks.planning
 	$(BIN)/python -m benchmarks.envs
 	$(BIN)/python -m benchmarks.neighbours
+	$(BIN)/python -m benchmarks.model
 	$(BIN)/python -m benchmarks.agents
 
 $(READY): pyproject.toml constraints.txt

@@ -1,36 +1,29 @@
-"""One step of training learns the same whether or not anybody asks for the states of its frames."""
+"""A step of training is the same whether or not its frames are encoded."""
 
 import numpy as np
-import torch
+import pytest
 
+from tests.model.worlds import SMALL, batch, observations, tabulator
 from vast.agents.vast.lockstep import Task, learn
-from vast.agents.vast.presets import debug
-from vast.model.tabulator import Batch, Tabulator
-
-SHAPE = (3,)
+from vast.model import ModelConfig
 
 
-def learned_with(valid: bool) -> tuple[Tabulator, int]:
-    """Return a model after one step, and how many states came of it."""
+@pytest.mark.parametrize("ema_decay", [0.0, 0.9])
+def test_frames_without_a_state_to_revise_are_trained_on_all_the_same(ema_decay: float) -> None:
     rng = np.random.default_rng(0)
-    tabulator = Tabulator(SHAPE, 2, debug(None, SHAPE).model, torch.Generator().manual_seed(0))
-    tabulator.fit_standardisation(rng.standard_normal((20, *SHAPE), np.float32))
-    frames = rng.standard_normal((4, 2, *SHAPE), np.float32)
-    task = Task(
-        Batch(frames, rng.integers(2, size=4), np.zeros(4, np.bool_)),
-        np.arange(8).reshape(4, 2),
-        np.full((4, 2), valid),
-        rng.standard_normal((3, 1, *SHAPE), np.float32),
-        np.arange(8, 11),
+    config = ModelConfig(n_bits=16, network=SMALL, ema_decay=ema_decay)
+    data = batch(rng, rows=4, length=3)
+    numbers = np.arange(16).reshape(4, 4)
+    again = observations(rng, (5, 1), (6, 8, 1))
+    tabulators = [tabulator(config) for _ in range(2)]
+    revised, trained_only = (
+        learn(tab, Task(data, numbers, numbers < limit, again, np.arange(20, 25)))
+        for tab, limit in zip(tabulators, (14, 0), strict=True)
     )
-    learned = learn(tabulator, task)
-    assert len(learned.numbers) == len(learned.codes)
-    return tabulator, len(learned.codes)
-
-
-def test_states_that_nobody_asks_for_change_nothing_that_is_learned() -> None:
-    (asked, many), (unasked, few) = learned_with(True), learned_with(False)
-    assert (many, few) == (8 + 3, 3)
-    states = asked.state_dict(), unasked.state_dict()
-    for name in states[0]:
-        np.testing.assert_array_equal(states[0][name], states[1][name], err_msg=name)
+    assert revised.terms == trained_only.terms
+    assert revised.numbers.tolist() == [*range(14), *range(20, 25)]
+    assert trained_only.numbers.tolist() == [*range(20, 25)]
+    np.testing.assert_array_equal(revised.codes[14:], trained_only.codes)
+    one, other = (tab.state_dict() for tab in tabulators)
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, other[name], err_msg=name)

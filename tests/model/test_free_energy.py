@@ -63,7 +63,7 @@ def test_the_model_uses_the_sample_the_action_and_the_initial_distribution() -> 
     frames, actions, first, trained = tab._tensors_of(data)
     with torch.no_grad():
         model.initial.uniform_(-2, 2, generator=seeded(5))
-        terms, posterior = model(frames, actions, first, trained, seeded(3))
+        terms, posterior, _ = model(frames, actions, first, trained, seeded(3))
         u = torch.rand(posterior.shape, generator=seeded(3), dtype=torch.float64)
         y = (posterior + u.log() - (1 - u).log()) / (2 / 3)
         r = t = h = 0.0
@@ -107,14 +107,15 @@ def test_the_gradient_equals_finite_differences(
     step, kinks = 1e-6, 0
     for name, parameter in tab.model.named_parameters():
         assert parameter.grad is not None, name
-        flat, gradient = parameter.detach().view(-1), parameter.grad.view(-1)
-        for i in rng.choice(len(flat), min(6, len(flat)), replace=False):
-            old = flat[i].item()
+        weights, gradient, n = parameter.detach(), parameter.grad, parameter.numel()
+        for flat in rng.choice(n, min(6, n), replace=False):
+            i = np.unravel_index(flat, weights.shape)
+            old = weights[i].item()
             values = []
             for shift in (-step, step):
-                flat[i] = old + shift
+                weights[i] = old + shift
                 values.append(cost().item())
-            flat[i] = old
+            weights[i] = old
             difference = (values[1] - values[0]) / (2 * step)
             # a ReLU within a step of its kink has no derivative to compare
             kinks += difference != pytest.approx(gradient[i].item(), rel=1e-4, abs=1e-6)
@@ -146,12 +147,15 @@ def test_the_action_before_a_first_frame_changes_nothing_and_others_do() -> None
     assert tabulator(config).train(data._replace(actions=changed)).free_energy != energy
 
 
-def test_history_before_a_beginning_is_blank_within_segments() -> None:
+@pytest.mark.parametrize("network", [SMALL, SMALL_CONV])
+def test_history_before_a_beginning_is_blank_within_segments(network: NetworkConfig) -> None:
     """Each position of a segment is encoded as that frame with its own history."""
     rng = np.random.default_rng(2)
-    config = ModelConfig(n_bits=16, history=2, network=SMALL)
-    tab = tabulator(config, dtype=torch.float64)
-    data = batch(rng, 2, rows=20, length=5)
+    config = ModelConfig(n_bits=16, history=2, network=network, standardise=True)
+    shape = (6, 8, 2)
+    tab = tabulator(config, shape, dtype=torch.float64)
+    tab.fit_standardisation(observations(rng, (20,), shape))
+    data = batch(rng, 2, shape, rows=20, length=5)
     wanted = []
     for row in range(20):
         for at in range(6):

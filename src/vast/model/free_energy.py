@@ -25,7 +25,7 @@ def bernoulli_cost(target: Tensor, logits: Tensor) -> Tensor:
     """Return -log p(o | s) of images in [0, 1], summed over pixels and channels: [B]."""
     assert target.shape == logits.shape, (target.shape, logits.shape)
     losses = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
-    return losses.flatten(1).sum(1)
+    return losses.sum(tuple(range(1, losses.ndim)))
 
 
 def gaussian_cost(target: Tensor, mean: Tensor, log_scale: Tensor) -> Tensor:
@@ -48,12 +48,14 @@ def free_energy(
 
     `reconstruction` [B] is -log p(o_t | s_t); `y` [B, d] is sampled at the encoder's logits
     `posterior` [B, d]; `prior` [B, d] are the logits of p(s_t | a_t, s_{t-1}), or for the first
-    frame of an episode those of pi(s_0). The reconstruction term holds its weight already.
+    frame of an episode those of pi(s_0). The reconstruction term holds its weight already. The
+    entropy has no gradient: its density is that of y's noise, wherever the posterior moves y.
     """
     assert y.shape == posterior.shape == prior.shape == (len(reconstruction), y.shape[1])
     r = reconstruction_weight * reconstruction.mean()
     t = -concrete.log_density(y, prior, prior_temperature).sum(1).mean()
-    h = -concrete.log_density(y, posterior, posterior_temperature).sum(1).mean()
+    with torch.no_grad():
+        h = -concrete.log_density(y, posterior, posterior_temperature).sum(1).mean()
     return Terms(r + t - h, r, t, h)
 
 

@@ -40,13 +40,15 @@ class Conv2dSame(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pad, then convolve."""
-        padding: list[int] = []
-        for n, side, stride in reversed(
-            list(zip(x.shape[2:], self.kernel_size, self.stride, strict=True))
-        ):
-            missing = max((-(-n // stride) - 1) * stride + side - n, 0)
-            padding += [missing // 2, missing - missing // 2]
-        return super().forward(F.pad(x, padding))
+        sizes = zip(x.shape[2:], self.kernel_size, self.stride, strict=True)
+        rows, columns = (
+            max((-(-n // stride) - 1) * stride + side - n, 0) for n, side, stride in sizes
+        )
+        # What both sides have in common is left to the convolution, which needs no copy for it.
+        if rows % 2 or columns % 2:
+            x = F.pad(x, (0, columns % 2, 0, rows % 2))
+        both = (rows // 2, columns // 2)
+        return F.conv2d(x, self.weight, self.bias, self.stride, both)
 
 
 class ConvEncoder(nn.Module):

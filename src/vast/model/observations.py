@@ -16,22 +16,34 @@ from vast.model.networks import FrameShape
 
 
 class Observations(nn.Module):
-    """What is known of the observations: their shape, and their mean and spread once fitted."""
+    """What is known of the observations: their shape, and their mean and spread once fitted.
+
+    `layout` is that of the frames in memory, for the networks that take them.
+    """
 
     mean: Tensor
     std: Tensor
     fitted: Tensor
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        standardise: bool = True,
+        layout: torch.memory_format = torch.contiguous_format,
+    ) -> None:
         super().__init__()
         if len(shape) not in (1, 3) or min(shape) < 1:
             raise UserError(
                 f"observations of shape {shape}: allowed are (rows, columns, channels) and (n,)"
             )
         self.shape = shape
+        self.standardise = standardise
+        self.layout = layout
         self.is_image = len(shape) == 3
         self.frame: FrameShape = (shape[2], *shape[:2]) if self.is_image else shape
-        self.register_buffer("mean", torch.zeros(self.frame))
+        together = layout == torch.channels_last
+        mean = torch.zeros(shape).movedim(-1, 0) if together else torch.zeros(self.frame)
+        self.register_buffer("mean", mean)
         self.register_buffer("std", torch.ones(() if self.is_image else self.frame))
         self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
 
@@ -46,18 +58,20 @@ class Observations(nn.Module):
         x = torch.from_numpy(np.ascontiguousarray(observations)).to(self.mean.device)
         if not self.is_image:
             return x.to(self.mean.dtype)
-        return x.movedim(-1, 1).to(self.mean.dtype) / 255
+        # Moved as bytes: that is a quarter of the memory.
+        x = x.movedim(-1, 1).contiguous(memory_format=self.layout)
+        return x.to(self.mean.dtype).div_(255)
 
     def standardised(self, frames: Tensor) -> Tensor:
         """Return frames as the encoder is shown them; the same ones as long as nothing is fitted.
 
         A blank frame, which stands before an episode's start, is treated like any other.
         """
-        return (frames - self.mean) / self.std
+        return (frames - self.mean).div_(self.std) if self.standardise else frames
 
     def restored(self, frames: Tensor) -> Tensor:
         """Undo `standardised`."""
-        return frames * self.std + self.mean
+        return frames * self.std + self.mean if self.standardise else frames
 
     def fit(self, frames: Tensor) -> None:
         """Take mean and spread from these frames.

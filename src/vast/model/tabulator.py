@@ -81,9 +81,10 @@ class Tabulator:
         the step, and cost nothing: the logits are known. With `ema_decay` the averaged encoder
         gives them, after the step. The state that stands before a first frame has no meaning.
         """
-        terms, posterior, frames, first = self._train(batch)
+        terms, posterior, seen = self._train(batch)
         if self._average is not None:
-            posterior = self._logits_by(self._average, frames, first)
+            with torch.no_grad():
+                posterior = self.model.posterior(seen, self._average)
         return terms, self._keys(posterior)
 
     def publish(self) -> None:
@@ -143,9 +144,9 @@ class Tabulator:
         keys = [np.empty(0, np.uint64)]
         with torch.inference_mode():
             for part in _parts(observations):
-                first = torch.zeros(len(part), 0, dtype=torch.bool, device=self.generator.device)
-                logits = self._logits_by(by, self._frames(part), first)
-                keys.append(self._keys(logits)[:, 0])
+                no_steps = torch.zeros(len(part), 0, dtype=torch.bool)
+                seen = self.model.seen(self._frames(part), no_steps)
+                keys.append(self._keys(self.model.posterior(seen, by))[:, 0])
         return np.concatenate(keys)
 
     def decode(self, keys: ArrayLike) -> NDArray[np.floating[Any]]:
@@ -200,12 +201,12 @@ class Tabulator:
 
     # --- inside -----------------------------------------------------------------------------------
 
-    def _train(self, batch: Batch) -> tuple[Terms[float], Tensor, Tensor, Tensor]:
+    def _train(self, batch: Batch) -> tuple[Terms[float], Tensor, Tensor]:
         config, model = self.config, self.model
         if config.standardise and not model.observations.fitted:
             raise RuntimeError("standardise is set: call fit_standardisation before training")
         frames, actions, first, trained = self._tensors_of(batch)
-        terms, posterior = model(frames, actions, first, trained, self.generator)
+        terms, posterior, seen = model(frames, actions, first, trained, self.generator)
         # Gradients are None, not 0, for the networks of actions that nobody took: Adam leaves
         # these alone instead of pushing them on by what it remembers.
         self._optimiser.zero_grad(set_to_none=True)
@@ -223,7 +224,7 @@ class Tabulator:
                     1 - config.ema_decay,
                 )
         detached = Terms(*(term.detach() for term in terms))
-        return as_numbers(detached), posterior.detach(), frames, first
+        return as_numbers(detached), posterior.detach(), seen
 
     def _tensors_of(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return a batch as frames, and actions, first and trained [B, L], checked."""
@@ -248,12 +249,11 @@ class Tabulator:
             raise ValueError(f"action {actions[wrong][0]}: allowed is 0 to {self.n_actions - 1}")
         length = self.config.history + 1 + actions.shape[1]
         self._check_frames(batch.observations, length, len(actions))
-        device = self.generator.device
         return (
             self._frames(batch.observations),
-            torch.from_numpy(actions.astype(np.int64)).to(device),
-            torch.from_numpy(first.copy()).to(device),
-            torch.from_numpy(trained.copy()).to(device),
+            torch.from_numpy(actions.astype(np.int64)),
+            torch.from_numpy(first.copy()),
+            torch.from_numpy(trained.copy()),
         )
 
     def _check_frames(
@@ -270,15 +270,7 @@ class Tabulator:
         """Return [B, T, *shape] observations as [B, T, *frame] frames."""
         rows, length = observations.shape[:2]
         flat = self.model.observations.frames(observations.reshape(-1, *self.shape))
-        if self.config.network.kind == "mlp":
-            # Perceptrons read pixels in the order of the frame: better put in order once, here,
-            # than in each of the steps on the way.
-            flat = flat.contiguous()
         return flat.reshape(rows, length, *flat.shape[1:])
-
-    def _logits_by(self, encoder: Encoder | None, frames: Tensor, first: Tensor) -> Tensor:
-        with torch.no_grad():
-            return self.model.posterior(frames, first, encoder)
 
     @staticmethod
     def _keys(logits: Tensor) -> NDArray[np.uint64]:
