@@ -69,7 +69,11 @@ def controls() -> dict[str, RunConfig]:
             "plus-maze", steps, training__reassign=False, training__retabulate=0
         ),
         "no neighbour estimate": run(
-            "plus-maze", steps, planning__smoothing=0.0, planning__neighbours=False
+            "plus-maze",
+            steps,
+            planning__smoothing=0.0,
+            planning__caution=0.0,
+            planning__neighbours=False,
         ),
         "LSH": run("plus-maze", steps, "lsh"),
     }
@@ -82,8 +86,14 @@ def remedies(task: str, steps: int, **changes: Any) -> dict[str, RunConfig]:
         "not restless": run(task, steps, restlessness=0.0, **changes),
         "without last action": run(task, steps, last_action=False, **changes),
         "not smoothed": run(task, steps, planning__smoothing=0.0, **changes),
-        "none of the three": run(
-            task, steps, restlessness=0.0, last_action=False, planning__smoothing=0.0, **changes
+        "none of these": run(
+            task,
+            steps,
+            restlessness=0.0,
+            last_action=False,
+            planning__smoothing=0.0,
+            planning__caution=0.0,
+            **changes,
         ),
     }
 
@@ -96,7 +106,10 @@ TELEPORTER: dict[str, Any] = {"interventions": ("150000:map=HON", "150000:run=h-
 LONG = LoopConfig(eval_every=25_000, eval_steps=3000, log_every=5000)
 
 STUDIES = {
-    "t-maze": Study({"VaST": run("t-maze", 10_000)}, aims={"mean_return": 0.7}),
+    "t-maze": Study(
+        {"VaST": run("t-maze", 10_000, loop=replace(SHORT, eval_every=5000))},
+        aims={"mean_return": 0.7},
+    ),
     "plus-maze": Study(
         {
             "VaST": run("plus-maze", 40_000, **REVERSED),
@@ -119,7 +132,6 @@ STUDIES = {
     ),
     "controls": Study(controls(), seeds=(0, 1, 2)),
     "remedies": Study(remedies("plus-maze", 15_000)),
-    "remedies-t-maze": Study(remedies("t-maze", 10_000)),
     "agents": Study(
         {
             NAMES[agent]: run("plus-maze", 30_000, agent, replace(SHORT, eval_steps=1000))

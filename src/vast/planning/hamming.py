@@ -7,11 +7,15 @@ Smoothed, which is not in the paper, states farther away have a say as well, als
 were tried: the less, the farther they are. Few tries make noisy values, and the best of several
 noisy values is too good to be true. The paper's estimate is the limit of no width.
 
+With caution, also ours, an estimate is lowered by so many standard errors: of two actions that seem
+equally good the one is taken that is known better.
+
 The nearest states are searched in three ways, from the cheapest on: the state itself, by hash; all
 codes at distance 1 and then 2, by hash, if there are many states to compare with; all states, by
 counting the bits that differ. Each is exact, so that their combination is.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -63,12 +67,14 @@ class Estimate(NamedTuple):
     """how far away these are, NIL if there are none"""
     weight: NDArray[np.float64]
     """how often the action was taken in them"""
+    squares: NDArray[np.float64]
+    """the weighted sum of Q(s, a) squared, for its spread; only where states are blended"""
 
 
 @part
 def consider(m: Neighbourhood, s: Int, far: Int, found: Estimate) -> None:
     """Let state s, which is `far` away, speak for each action unless a nearer state has spoken."""
-    q, distance, weight = found
+    q, distance, weight, _ = found
     for a in range(distance.size):
         count = m.n[s, a]
         if count > 0 and (distance[a] == NIL or far <= distance[a]):
@@ -125,7 +131,7 @@ def scan(
 @part
 def estimate_one(m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8]) -> None:
     """Write the estimate for one key."""
-    q, distance, weight = found
+    q, distance, weight, _ = found
     one = np.uint64(1)
     for a in range(distance.size):
         q[a] = 0.0
@@ -149,19 +155,33 @@ def estimate_one(m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[n
             q[a] /= weight[a]
 
 
+class Manner(NamedTuple):
+    """How a smoothed or cautious estimate is made."""
+
+    decay: NDArray[np.float64]
+    """how much a state counts by how much farther it is than the nearest"""
+    width: float
+    """bits in which that falls to 1/e"""
+    caution: float
+    """standard errors by which an estimate is lowered"""
+    lost: float
+    """the share of a value that a step costs, 1 - gamma: values are never known better"""
+
+
 @part
 def blend(
     m: Neighbourhood,
     k: np.uint64,
     found: Estimate,
     far: NDArray[np.uint8],
-    decay: NDArray[np.float64],
+    manner: Manner,
 ) -> None:
     """Let states have a say that are a little farther away than the nearest, which are known."""
-    q, distance, weight = found
+    q, distance, weight, squares = found
+    decay = manner.decay
     limit = -1
     for a in range(distance.size):
-        q[a] = weight[a] = 0.0
+        q[a] = weight[a] = squares[a] = 0.0
         if distance[a] != NIL:
             limit = max(limit, distance[a] + decay.size - 1)
     slots = np.uint64(m.meta[SLOTS] if limit >= 0 else 0)
@@ -182,11 +202,29 @@ def blend(
                         if m.n[s, a] > 0 and farther < decay.size:
                             share = m.n[s, a] * decay[farther]
                             q[a] += share * m.q[s, a]
+                            squares[a] += share * m.q[s, a] ** 2
                             weight[a] += share
         start += size
     for a in range(distance.size):
         if distance[a] != NIL:
             q[a] /= weight[a]
+
+
+@part
+def lower(found: Estimate, manner: Manner) -> None:
+    """Lower each estimate by its standard error, counting visits to farther states for less."""
+    q, distance, weight, squares = found
+    nearest = BITS
+    for a in range(distance.size):
+        if distance[a] != NIL:
+            nearest = min(nearest, distance[a])
+    for a in range(distance.size):
+        if distance[a] != NIL:
+            visits = weight[a]
+            if manner.width > 0:
+                visits *= math.exp(-(distance[a] - nearest) / manner.width)
+            variance = max(squares[a] / weight[a] - q[a] ** 2, 0.0) + (manner.lost * q[a]) ** 2
+            q[a] -= manner.caution * math.sqrt(variance / visits)
 
 
 @kernel
@@ -195,13 +233,15 @@ def estimate(
     keys: NDArray[np.uint64],
     q: NDArray[np.float64],
     distance: NDArray[np.int64],
-    weight: NDArray[np.float64],
+    scratch: NDArray[np.float64],
     far: NDArray[np.uint8],
-    decay: NDArray[np.float64],
+    manner: Manner,
 ) -> None:
     """Write the estimates for each key, [K, A], and the distances they come from, NIL for none."""
     for i in range(keys.size):
-        found = Estimate(q[i], distance[i], weight)
+        found = Estimate(q[i], distance[i], scratch[0], scratch[1])
         estimate_one(m, keys[i], found, far)
-        if decay.size > 1:
-            blend(m, keys[i], found, far, decay)
+        if manner.decay.size > 1 or manner.caution > 0:
+            blend(m, keys[i], found, far, manner)
+        if manner.caution > 0:
+            lower(found, manner)

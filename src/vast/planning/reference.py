@@ -94,9 +94,14 @@ class ReferenceTable:
         return self.v[state]
 
     def estimate(
-        self, state: int, width: float = 0.0
+        self, state: int, width: float = 0.0, caution: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the neighbour estimate for each action and the distance it comes from."""
+        """Return the neighbour estimate for each action and the distance it comes from.
+
+        Each is lowered by so many standard errors, for which states count the less, the farther
+        they are than the nearest of all; a value is not known better than what a step costs.
+        """
+        visits, spread = np.ones(self.n_actions), np.zeros(self.n_actions)
         q, distance = np.zeros(self.n_actions), np.full(self.n_actions, -1)
         for action in range(self.n_actions):
             far = {s: (state ^ s).bit_count() for (s, a), n in self.n.items() if a == action and n}
@@ -108,8 +113,17 @@ class ReferenceTable:
                     s: self.n[s, action] * (math.exp(-d / width) if d else 1.0)
                     for s, d in near.items()
                 }
-                weighted = sum(share[s] * self.q_values[s, action] for s in share)
-                q[action] = weighted / sum(share.values())
+                values = [self.q_values[s, action] for s in share]
+                weights = list(share.values())
+                q[action] = mean = np.average(values, weights=weights)
+                visits[action] = sum(weights)
+                spread[action] = np.average((np.array(values) - mean) ** 2, weights=weights)
+        known = distance >= 0
+        if caution and known.any():
+            farther = np.where(known, distance - distance[known].min(), 0)
+            visits *= np.exp(-farther / width) if width else 1.0
+            lost = (1 - self.discount) * q
+            q -= caution * np.sqrt((spread + lost**2) / visits)
         return q, distance
 
     @property

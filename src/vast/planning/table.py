@@ -114,7 +114,7 @@ class TransitionTable:
             np.zeros(1, np.uint64),
             np.zeros(1, np.bool_),
         )
-        self._weight = np.zeros(n_actions)
+        self._scratch = np.zeros((2, n_actions))
         self._far = np.zeros(hamming.BLOCK, np.uint8)
 
     # --- experience -------------------------------------------------------------------------------
@@ -211,27 +211,28 @@ class TransitionTable:
         return q
 
     def estimate(
-        self, state: int, width: float = 0.0
+        self, state: int, width: float = 0.0, caution: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the neighbour estimate for each action, and the Hamming distance it comes from.
 
         Distance 0: taken in this state; -1: never taken anywhere, and estimated as 0. With a
         width, states that are so many bits farther than the nearest count 1/e as much as these;
-        with 0, nothing but the nearest does, as in the paper.
+        with 0, nothing but the nearest does, as in the paper. With caution, an estimate is
+        lowered by so many standard errors.
         """
         with self._gate:
             key = self._one[0]
             key[0] = as_key(state)
-            q, distance = self._estimate(key, width)
+            q, distance = self._estimate(key, width, caution)
         return q[0], distance[0]
 
     def estimate_many(
-        self, states: ArrayLike, width: float = 0.0
+        self, states: ArrayLike, width: float = 0.0, caution: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return `estimate` for each of several states, as [K, A] arrays."""
         keys = as_keys(states)
         with self._gate:
-            return self._estimate(keys, width)
+            return self._estimate(keys, width, caution)
 
     def value(self, state: int) -> float:
         """Return V(s), the highest Q(s, a); 0 for a state in which nothing was done."""
@@ -375,13 +376,18 @@ class TransitionTable:
         self._gate.arrays_moved()
 
     def _estimate(
-        self, keys: NDArray[np.uint64], width: float
+        self, keys: NDArray[np.uint64], width: float, caution: float
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if not 0 <= width < np.inf:
             raise ValueError(f"width {width}: allowed is 0 or more bits")
+        if not 0 <= caution < np.inf:
+            raise ValueError(f"caution {caution}: allowed is 0 or more standard errors")
+        manner = hamming.Manner(
+            hamming.decay(width), float(width), float(caution), 1 - self.discount
+        )
         shape = (keys.size, self.n_actions)
-        q, distance, decay = np.empty(shape), np.empty(shape, np.int64), hamming.decay(width)
-        hamming.estimate(self._nearby, keys, q, distance, self._weight, self._far, decay)
+        q, distance = np.empty(shape), np.empty(shape, np.int64)
+        hamming.estimate(self._nearby, keys, q, distance, self._scratch, self._far, manner)
         return q, distance
 
     def _find(self, key: int) -> int:

@@ -37,6 +37,9 @@ class PlanningConfig:
     smoothing: float = 0.0
     """bits beyond the nearest state at which another counts 1/e as much when an action is valued,
     tried or not; 0: only the nearest, the state itself for actions tried, as the paper; ours"""
+    caution: float = 0.0
+    """standard errors by which values are lowered when nobody learns, so that what is known better
+    is done; in training the mean counts, which tries things out; 0: never, as the paper; ours"""
     queue: Queue = "bucketed"
     """the order of backups: roughly by priority, and fast, or exactly so"""
 
@@ -52,8 +55,10 @@ class PlanningConfig:
             raise UserError(f"reward_horizon {self.reward_horizon}: allowed is above 0 steps")
         if not 0 <= self.smoothing < math.inf:
             raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
-        if self.smoothing and not self.neighbours:
-            raise UserError("smoothing without neighbours: allowed is one of both")
+        if not 0 <= self.caution < math.inf:
+            raise UserError(f"caution {self.caution}: allowed is 0 or more standard errors")
+        if (self.smoothing or self.caution) and not self.neighbours:
+            raise UserError("smoothing or caution without neighbours: allowed is one of both")
         for name in ("backups_per_step", "backups_per_training"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more")

@@ -10,14 +10,17 @@ from vast.planning import TransitionTable
 class Estimate:
     """Q-values from the table: the neighbour estimate, or without it 0 for what was never tried."""
 
-    def __init__(self, table: TransitionTable, planning: PlanningConfig) -> None:
+    def __init__(
+        self, table: TransitionTable, planning: PlanningConfig, caution: float = 0.0
+    ) -> None:
         self._table = table
         self._neighbours = planning.neighbours
         self._width = planning.smoothing
+        self._caution = caution
 
     def __call__(self, state: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the value of each action and the distance it comes from, -1 if from nowhere."""
         if self._neighbours:
-            return self._table.estimate(state, self._width)
+            return self._table.estimate(state, self._width, self._caution)
         q = self._table.q(state)
         return np.nan_to_num(q), np.where(np.isnan(q), -1, 0)

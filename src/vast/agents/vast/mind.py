@@ -280,9 +280,8 @@ class VaSTMind:
         """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
         restless = self._new_restless()
         seen = Seen(*self._arriving, self.config.model.history, self.config.resize)
-        return TablePolicy(
-            self.tabulator, self._estimate, seen, self._marks, restless, epsilon, rng
-        )
+        estimate = Estimate(self.table, self.config.planning, self.config.planning.caution)
+        return TablePolicy(self.tabulator, estimate, seen, self._marks, restless, epsilon, rng)
 
     def _new_restless(self) -> Restless:
         config = self.config

@@ -59,9 +59,11 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         ),
         replay=ReplayConfig(capacity=500_000),
         training=TrainingConfig(
-            every=8, batch=128, segment=8, burst=3000, retabulate=256, overlap=True
+            every=8, batch=128, segment=8, burst=3000, retabulate=512, overlap=True
         ),
-        planning=PlanningConfig(backups_per_training=40_000, reward_horizon=3000.0, smoothing=1.0),
+        planning=PlanningConfig(
+            backups_per_training=40_000, reward_horizon=3000.0, smoothing=1.0, caution=1.0
+        ),
         exploration=ExplorationConfig(5000, 1.0, 0.1, 10_000),
         tabulate_burn_in=False,
         last_action=True,
@@ -70,14 +72,15 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
     if task == "t-maze":
         return replace(
             config,
-            training=replace(config.training, burst=2000),
+            training=replace(config.training, burst=2000, retabulate=1024),
+            planning=replace(config.planning, caution=4.0),
             exploration=ExplorationConfig(3000, 1.0, 0.05, 4000),
         )
     if task == "h-maze":
         return replace(
             config,
             model=replace(config.model, n_bits=60),
-            planning=replace(config.planning, smoothing=2.0),
+            planning=replace(config.planning, caution=6.0),
             exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
         )
     if task in ("large-maze", "large-maze-hazards"):
@@ -85,6 +88,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
             config,
             model=replace(config.model, n_bits=60),
             training=replace(config.training, burst=5000, every=16),
+            planning=replace(config.planning, caution=6.0),
             exploration=ExplorationConfig(50_000, 1.0, 0.1, 100_000),
             restless_by="state",
         )
