@@ -111,13 +111,23 @@ STUDIES = {
         aims={"mean_return": 0.7},
     ),
     "plus-maze": Study(
+        {"VaST": run("plus-maze", 40_000, **REVERSED)},
+        aims={"mean_return": 0.95, "goals_per_1000_steps": 30},
+    ),
+    "recency": Study(
         {
             "VaST": run("plus-maze", 40_000, **REVERSED),
+            "each state its own ends": run(
+                "plus-maze", 40_000, planning__reward_width=0.0, **REVERSED
+            ),
             "all rewards count alike": run(
-                "plus-maze", 40_000, planning__reward_horizon=None, **REVERSED
+                "plus-maze",
+                40_000,
+                planning__reward_width=0.0,
+                planning__reward_horizon=None,
+                **REVERSED,
             ),
         },
-        aims={"mean_return": 0.95, "goals_per_1000_steps": 30},
     ),
     "h-maze": Study(
         {"VaST": run("h-maze", 170_000, loop=replace(LONG, eval_every=10_000), **TELEPORTER)},

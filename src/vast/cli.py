@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import io
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -206,6 +207,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(str(error))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # Who reads our output, `head` perhaps, has seen enough; Python would complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 INTERRUPTED = 130

@@ -21,12 +21,14 @@ STEP = st.tuples(
 )
 
 
-def lived(steps: list[tuple[int, int, float, str]], horizon: float) -> tuple[Replay, Replay]:
+def lived(
+    steps: list[tuple[int, int, float, str]], horizon: float, width: float = 0.0
+) -> tuple[Replay, Replay]:
     """Return two replays of the same life: with recency, and with the plain mean."""
     replays = []
     for recent in (True, False):
         table = TransitionTable(2, 0.9, 1e-6)
-        ledger = RecentRewards(table, horizon) if recent else None
+        ledger = RecentRewards(table, horizon, width) if recent else None
         replay = Replay(1000, (1,), 2, dtype=np.float32, table=table, ledger=ledger)
         for state, action, reward, fate in steps:
             if not replay.in_episode:
@@ -47,8 +49,9 @@ def table_of(replay: Replay) -> TransitionTable:
     return table
 
 
-def rebuilt(replay: Replay, horizon: float) -> dict[tuple[int, int], float]:
+def rebuilt(replay: Replay, horizon: float, width: float = 0.0) -> dict[tuple[int, int], float]:
     """Return the estimate from the replay's columns alone."""
+    ends: list[tuple[int, int, int, float]] = []
     episodes, found = replay._episodes, {}
     outcomes: dict[tuple[int, int], dict[object, list[tuple[int, float]]]] = {}
     for i in range(replay.oldest, replay.end):
@@ -57,6 +60,7 @@ def rebuilt(replay: Replay, horizon: float) -> dict[tuple[int, int], float]:
             following: object = int(replay.states([i + 1])[0][0])
         elif fate == 2:
             following = "end"
+            ends.append((i, state, int(episodes.action[i]), float(episodes.reward[i])))
         else:
             continue
         pair = (state, int(episodes.action[i]))
@@ -65,9 +69,20 @@ def rebuilt(replay: Replay, horizon: float) -> dict[tuple[int, int], float]:
     for pair, by in outcomes.items():
         total = sum(map(len, by.values()))
         found[pair] = 0.0
-        for each in by.values():
+        for following, each in by.items():
             weights = [math.exp((i - each[-1][0]) / horizon) for i, _ in each]
-            mean = sum(w * r for w, (_, r) in zip(weights, each, strict=True)) / sum(weights)
+            rewards = [r for _, r in each]
+            if width and following == "end":
+                far = [(pair[0] ^ state).bit_count() for _, state, _, _ in ends]
+                near = [
+                    (i, d, r)
+                    for d, (i, _, action, r) in zip(far, ends, strict=True)
+                    if action == pair[1] and d <= 7 * width
+                ]
+                newest = max(i for i, _, _ in near)
+                weights = [math.exp((i - newest) / horizon - d / width) for i, d, _ in near]
+                rewards = [r for _, _, r in near]
+            mean = sum(w * r for w, r in zip(weights, rewards, strict=True)) / sum(weights)
             found[pair] += len(each) / total * mean
     return found
 
@@ -76,15 +91,19 @@ def rebuilt(replay: Replay, horizon: float) -> dict[tuple[int, int], float]:
     st.lists(STEP, max_size=40),
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3)), max_size=20),
     st.floats(0.5, 50),
+    st.sampled_from([0.0, 0.2, 1.0]),
 )
 def test_it_can_be_recomputed_from_the_replay_after_any_reassignment(
-    steps: list[tuple[int, int, float, str]], moves: list[tuple[int, int]], horizon: float
+    steps: list[tuple[int, int, float, str]],
+    moves: list[tuple[int, int]],
+    horizon: float,
+    width: float,
 ) -> None:
-    replay, _ = lived(steps, horizon)
+    replay, _ = lived(steps, horizon, width)
     for number, state in moves:
         if number < replay.end:
             replay.reassign([number], np.array([state], np.uint64))
-    wanted = rebuilt(replay, horizon)
+    wanted = rebuilt(replay, horizon, width)
     got = {pair: table_of(replay).mean_reward(*pair) for pair in wanted}
     assert got == pytest.approx(wanted, abs=1e-9)
 
@@ -113,3 +132,30 @@ def test_a_reward_at_the_end_counts_as_often_as_the_end_was_met() -> None:
         [(0, 0, 0.0, "truncated"), (0, 0, 0.0, "truncated"), (0, 0, 1.0, "terminal")], 0.1
     )
     assert table_of(replay).mean_reward(0, 0) == pytest.approx(1 / 3)
+
+
+def test_a_reversed_reward_is_believed_of_ends_nearby_and_not_of_those_far_away() -> None:
+    near, far = 0b1, 0xFFFF
+    before = [(near, 0, 1.0, "terminal"), (far, 0, 1.0, "terminal"), (0, 1, 1.0, "terminal")] * 20
+    replay, _ = lived([*before, (0, 1, 0.0, "truncated"), (0, 0, -1.0, "terminal")], 0.5, 1.0)
+    table = table_of(replay)
+    assert table.mean_reward(0, 0) == pytest.approx(-1, abs=0.1)
+    assert table.mean_reward(near, 0) == pytest.approx(-1, abs=0.3)
+    assert table.mean_reward(far, 0) == 1.0
+    assert table.mean_reward(0, 1) > 0.9  # another action
+
+
+@pytest.mark.parametrize("width", [0.0, 1.0])
+def test_saved_and_loaded_it_goes_on_to_the_bit(width: float) -> None:
+    rng = np.random.default_rng(0)
+    steps = [
+        (int(rng.integers(8)), int(rng.integers(2)), float(rng.normal()), fate)
+        for fate in rng.choice(["go on", "go on", "terminal"], 60).tolist()
+    ]
+    replay, _ = lived(steps, 10.0, width)
+    ledger = replay._assignments._ledger
+    assert isinstance(ledger, RecentRewards)
+    other = RecentRewards(table_of(replay), 10.0, width)
+    other.load_state_dict(ledger.state_dict())
+    for pair, known in ledger._outcomes.items():
+        assert other._estimate(pair, other._outcomes[pair]) == ledger._estimate(pair, known)

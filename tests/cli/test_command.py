@@ -72,3 +72,12 @@ def test_importing_vast_loads_nothing_heavy() -> None:
     code = f"import sys, vast; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_output_that_nobody_reads_to_its_end_is_no_error() -> None:
+    program = [sys.executable, "-c", "from vast.cli import main; main()", "train", "--help"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -31,6 +31,9 @@ class PlanningConfig:
     reward_horizon: float | None = None
     """steps after which a reward received counts 1/e as much in E[r|s,a] as a new one; None: all
     count alike, as in the paper; ours"""
+    reward_width: float = 0.0
+    """bits over which the reward at the end of an episode holds for states nearby, with a horizon;
+    0: each state knows its own ends only; ours"""
     neighbours: bool = True
     """an action never tried in a state borrows its value from the nearest states; otherwise it is
     worth 0, which is for comparison only"""
@@ -53,6 +56,10 @@ class PlanningConfig:
                 raise unknown(name, getattr(self, name), allowed)
         if self.reward_horizon is not None and not self.reward_horizon > 0:
             raise UserError(f"reward_horizon {self.reward_horizon}: allowed is above 0 steps")
+        if not 0 <= self.reward_width < math.inf:
+            raise UserError(f"reward_width {self.reward_width}: allowed is 0 or more bits")
+        if self.reward_width and self.reward_horizon is None:
+            raise UserError("reward_width without reward_horizon: allowed is both, or the latter")
         if not 0 <= self.smoothing < math.inf:
             raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
         if not 0 <= self.caution < math.inf:

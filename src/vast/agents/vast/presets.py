@@ -62,7 +62,11 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
             every=8, batch=128, segment=8, burst=3000, retabulate=512, overlap=True
         ),
         planning=PlanningConfig(
-            backups_per_training=40_000, reward_horizon=3000.0, smoothing=1.0, caution=1.0
+            backups_per_training=40_000,
+            reward_horizon=3000.0,
+            reward_width=3.0,
+            smoothing=1.0,
+            caution=1.0,
         ),
         exploration=ExplorationConfig(5000, 1.0, 0.1, 10_000),
         tabulate_burn_in=False,

@@ -8,7 +8,7 @@ replay. Not in the paper.
 Transition counts stay as they are. So each successor, and the end of an episode, has a mean of its
 own, and E[r|s,a] weighs these by the counts: were it the mean over all recent outcomes, a last step
 that happened to end an episode with a reward would be worth that reward and, by the counts, most
-of the value of going on.
+of the value of going on. The ends of episodes in states nearby can have a say; see `endings`.
 """
 
 import math
@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from vast.agents.vast.endings import Endings, Pair
 from vast.planning import TransitionTable
 from vast.replay import Transitions
+from vast.replay.tables import NONE
 from vast.training.protocol import State
 
-Pair = tuple[int, int]
 Successor = tuple[int, bool]
 """the next state, and whether there is none"""
 Outcome = tuple[int, float]
@@ -35,9 +36,11 @@ NEGLIGIBLE = 30.0
 class RecentRewards:
     """The outcomes of each state and action by age, and a table that obeys them."""
 
-    def __init__(self, table: TransitionTable, horizon: float) -> None:
+    def __init__(self, table: TransitionTable, horizon: float, width: float = 0.0) -> None:
         self._table = table
         self._horizon = horizon
+        self._width = width
+        self._endings = Endings(horizon, width) if width else None
         self._outcomes: dict[Pair, dict[Successor, list[Outcome]]] = {}
 
     def revise(self, added: Transitions, deleted: Transitions) -> None:
@@ -52,6 +55,8 @@ class RecentRewards:
             if not known:
                 del self._outcomes[pair][successor]
             touched[pair] = None
+        if self._endings is not None:
+            touched |= dict.fromkeys(self._endings.revise(added, deleted))
         for pair in touched:
             self._apply(pair)
 
@@ -60,15 +65,21 @@ class RecentRewards:
         if not known:
             del self._outcomes[pair]
             return
-        recent = self.estimate(known)
+        recent = self._estimate(pair, known)
         mean = self._table.mean_reward(*pair)
         if abs(recent - mean) > 1e-12 * max(1.0, abs(mean)):
             self._table.set_reward(*pair, recent)
 
-    def estimate(self, known: Mapping[Successor, list[Outcome]]) -> float:
+    def _estimate(self, pair: Pair, known: Mapping[Successor, list[Outcome]]) -> float:
         """Return E[r|s,a] from the outcomes of each successor, oldest first."""
-        total = sum(len(outcomes) for outcomes in known.values())
-        return sum(len(each) * self._recent(each) for each in known.values()) / total
+        total = rewards = 0.0
+        for (_, ends), outcomes in known.items():
+            total += len(outcomes)
+            if ends and self._endings is not None:
+                rewards += len(outcomes) * self._endings.reward(pair)
+            else:
+                rewards += len(outcomes) * self._recent(outcomes)
+        return rewards / total
 
     def _recent(self, outcomes: list[Outcome]) -> float:
         newest = outcomes[-1][0]
@@ -101,8 +112,13 @@ class RecentRewards:
         self._outcomes = {}
         columns = (state[name].tolist() for name in COLUMNS)
         for key, action, following, ends, number, reward in zip(*columns, strict=True):
-            known = self._outcomes.setdefault((key, action), {})
-            known.setdefault((following, ends), []).append((number, reward))
+            by_successor = self._outcomes.setdefault((key, action), {})
+            by_successor.setdefault((following, ends), []).append((number, reward))
+        if self._width:
+            self._endings = Endings(self._horizon, self._width)
+            order = np.argsort(state["numbers"])
+            known = Transitions(**{name: state[name][order] for name in COLUMNS})
+            self._endings.revise(known, NONE)
 
 
 COLUMNS: dict[str, type[np.generic]] = {
