@@ -5,7 +5,8 @@ Knows nothing of pixels, networks or environments; imports only NumPy and Numba.
 
 from vast.planning.reference import ReferenceTable
 from vast.planning.sweeper import BackgroundSweeper, InlineSweeper, Statistics, Sweeper
-from vast.planning.table import Transitions, TransitionTable
+from vast.planning.table import TransitionTable
+from vast.planning.transitions import Transitions
 
 __all__ = [
     "BackgroundSweeper",

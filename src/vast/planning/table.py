@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,7 @@ from vast.planning.arguments import (
 )
 from vast.planning.gate import Alone, Gate, sweep_between
 from vast.planning.memory import (
-    ACTION_SHIFT,
     BACKUPS,
-    COUNT_SHIFT,
     LENGTH,
     MAX_ACTIONS,
     MAX_COUNT,
@@ -34,7 +32,6 @@ from vast.planning.memory import (
     POPS,
     QUEUED,
     SLOTS,
-    STATE_MASK,
     STATES,
     TRANSITIONS,
     Memory,
@@ -45,22 +42,12 @@ from vast.planning.memory import (
 )
 from vast.planning.queues import BATCH
 from vast.planning.saved import pack, unpack
+from vast.planning.transitions import Transitions, listed
 
 Queue = Literal["bucketed", "exact"]
 
 SLICE = 20_000_000
 """backups between two chances for an interrupt"""
-
-
-class Transitions(NamedTuple):
-    """Distinct transitions, one per entry, for looking at."""
-
-    states: NDArray[np.uint64]
-    actions: NDArray[np.int64]
-    next_states: NDArray[np.uint64]
-    """0 where the transition is terminal"""
-    terminals: NDArray[np.bool_]
-    counts: NDArray[np.int64]
 
 
 class TransitionTable:
@@ -269,7 +256,7 @@ class TransitionTable:
             targets = np.repeat(np.arange(len(lengths)), lengths)
             within = np.arange(len(targets)) - np.repeat(lengths.cumsum() - lengths, lengths)
             words = m.edge[m.block[targets, OFFSET] + within]
-            return self._as_transitions(words, targets, *np.nonzero(m.terminal))
+            return listed(self._memory, words, targets, *np.nonzero(m.terminal))
 
     def successors(self, state: int) -> Transitions:
         """Return where each action led from this state, and how often."""
@@ -282,7 +269,7 @@ class TransitionTable:
             found = edges.edges_from(m, s, words, targets) if most else 0
             actions = np.flatnonzero(m.terminal[s]) if most else np.empty(0, np.int64)
             sources = np.full(len(actions), s)
-            return self._as_transitions(words[:found], targets[:found], sources, actions)
+            return listed(self._memory, words[:found], targets[:found], sources, actions)
 
     def predecessors(self, state: int) -> Transitions:
         """Return from where each action led to this state, and how often."""
@@ -293,7 +280,7 @@ class TransitionTable:
             start, length = (0, 0) if t == NIL else m.block[t, [OFFSET, LENGTH]]
             none = np.empty(0, np.int64)
             words = m.edge[start : start + length]
-            return self._as_transitions(words, np.full(length, t), none, none)
+            return listed(self._memory, words, np.full(length, t), none, none)
 
     def __len__(self) -> int:
         return int(self._memory.meta[STATES])
@@ -433,26 +420,6 @@ class TransitionTable:
         copy_into(new, old)
         index.rebuild_index(new, in_use(new))
         self._use(new)
-
-    def _as_transitions(
-        self,
-        words: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        end_actions: NDArray[np.int64],
-    ) -> Transitions:
-        """Return edges and, after them, terminal transitions in terms of keys."""
-        m = self._memory
-        sources = np.concatenate([words & STATE_MASK, ends])
-        actions = np.concatenate([words >> ACTION_SHIFT & 255, end_actions])
-        nowhere = np.zeros(len(ends), np.uint64)
-        return Transitions(
-            states=m.key[sources],
-            actions=actions,
-            next_states=np.concatenate([m.key[targets], nowhere]),
-            terminals=np.arange(len(sources)) >= len(words),
-            counts=np.concatenate([words >> COUNT_SHIFT, m.terminal[ends, end_actions]]),
-        )
 
     def _transition(
         self, state: int, action: int, reward: float, next_state: int | None
