@@ -64,7 +64,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         planning=PlanningConfig(
             backups_per_training=40_000,
             reward_horizon=3000.0,
-            reward_width=3.0,
+            reward_width=2.0,
             smoothing=1.0,
             caution=1.0,
         ),
