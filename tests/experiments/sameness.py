@@ -106,5 +106,5 @@ def assert_same(one: Path, other: Path) -> None:
     a, b = saved(one), saved(other)
     assert a.keys() == b.keys()
     different = [name for name in a if name not in CLOCKS and not identical(a[name], b[name])]
-    assert different == []
+    assert different == [], different
     assert rows(one) == rows(other)

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from vast.model.free_energy import Terms
@@ -71,7 +72,11 @@ class Lockstep:
         """Begin a task in another thread."""
         assert self._future is None
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="vast-training")
+            # OpenMP counts threads for each thread that calls it: without this, training here
+            # would use all cores whatever the limit, slower, and with other sums.
+            self._thread = ThreadPoolExecutor(
+                1, "vast-training", torch.set_num_threads, (torch.get_num_threads(),)
+            )
         self._future = self._thread.submit(work)
 
     def wait(self) -> Learned | None:
