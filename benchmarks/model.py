@@ -25,6 +25,7 @@ from benchmarks.report import machine, report_console, show, write_json
 from benchmarks.timing import Timed, take_turns
 from vast.agents.vast.presets import cpu, paper
 from vast.model import Batch, ModelConfig, Tabulator
+from vast.model.networks import lay_out
 
 SHAPE = (60, 80, 3)
 SMALL = (15, 20, 3)
@@ -58,7 +59,7 @@ def in_planes(config: ModelConfig, shape: tuple[int, ...]) -> Tabulator:
     """Return one of ours whose images are planes of one channel each, as in plain PyTorch."""
     made = tabulator(config, shape)
     made.model.observations.layout = torch.contiguous_format
-    made.model.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+    lay_out(made.model, torch.contiguous_format)
     return made
 
 

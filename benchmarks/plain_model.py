@@ -7,7 +7,6 @@ takes the weights and the noise of a `Tabulator`, so that both must find the sam
 
 import copy
 import math
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -15,13 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vast.model import Batch, ModelConfig, Tabulator
-
-
-def perceptron(sizes: list[int]) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(sizes):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+from vast.model.networks import lay_out, perceptron
 
 
 class Crop(nn.Module):
@@ -123,7 +116,7 @@ class PlainTabulator:
         with torch.no_grad():
             for mine, theirs in zip(self.model.parameters(), like.model.parameters(), strict=True):
                 mine.copy_(theirs)
-        self.model.to(memory_format=layout)  # type: ignore[call-overload]
+        lay_out(self.model, layout)
         self.average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         free_energy = self.model.free_energy
         self.free_energy = torch.compile(free_energy) if compiled else free_energy

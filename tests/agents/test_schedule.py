@@ -174,12 +174,13 @@ def test_epsilon_is_1_in_the_burn_in_and_then_falls_linearly(
     assert found == pytest.approx([*line, *[final] * (2 + (anneal + 1 - len(line)))][: len(found)])
 
 
-def test_the_share_of_random_actions_is_epsilon() -> None:
+def test_the_share_of_random_actions_is_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = mind(
         with_training(replace(TINY, exploration=ExplorationConfig(0, 0.3, 0.3, 0)), every=10**6)
     )
     life = Wanderer(agent)
-    agent._estimate = lambda state: (np.array([0.0, 1, 0, 0]), np.zeros(4))  # type: ignore
+    best = np.array([0.0, 1, 0, 0]), np.zeros(4)
+    monkeypatch.setattr(agent, "_estimate", lambda state: best)
     other = sum(life.step() != 1 for _ in range(800))
     assert abs(other / 800 - 0.3 * 3 / 4) < 0.05
 

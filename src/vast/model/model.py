@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from vast.model import concrete
 from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, bernoulli_cost, free_energy, gaussian_cost
-from vast.model.networks import Encoder, built, decoder, encoder
+from vast.model.networks import Encoder, built, decoder, encoder, lay_out
 from vast.model.observations import Observations
 from vast.model.transitions import TransitionNetworks, sorted_steps
 
@@ -73,7 +73,7 @@ class Model(nn.Module):
         self.transitions = built(
             lambda: TransitionNetworks(d, n_actions, network.transition_hidden), generator, dtype
         )
-        self.to(memory_format=layout)  # type: ignore[call-overload]
+        lay_out(self, layout)
         self.initial = nn.Parameter(torch.zeros(d, device=generator.device, dtype=dtype))
         scale = torch.full_like(self.observations.std, math.log(network.vector_scale))
         self.log_scale: Tensor

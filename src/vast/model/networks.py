@@ -23,6 +23,13 @@ FrameShape = tuple[int, ...]
 """(channels, rows, columns) of an image or (entries,) of a vector"""
 
 
+def lay_out(module: nn.Module, layout: torch.memory_format) -> None:
+    """Arrange the filters of a module's convolutions in memory as their images are."""
+    for parameter in module.parameters():
+        if parameter.ndim == 4:
+            parameter.data = parameter.data.contiguous(memory_format=layout)
+
+
 def perceptron(sizes: Sequence[int]) -> nn.Sequential:
     """Return linear layers of these sizes with ReLU between them."""
     layers: list[nn.Module] = []

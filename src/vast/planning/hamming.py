@@ -106,6 +106,17 @@ def farthest(distance: NDArray[np.int64]) -> Int:
 
 
 @part
+def measure(m: Neighbourhood, k: np.uint64, start: Int, size: Int, far: NDArray[np.uint8]) -> Int:
+    """Write how far the states of a block are from a key; return the least."""
+    nearest = np.uint64(BITS)
+    for i in range(size):
+        bits = popcount(m.key[start + i] ^ k)
+        far[i] = bits
+        nearest = min(nearest, bits)
+    return nearest
+
+
+@part
 def scan(
     m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8], settled: Int
 ) -> None:
@@ -115,11 +126,7 @@ def scan(
     start = np.uint64(0)
     while start < slots:
         size = min(np.uint64(BLOCK), slots - start)
-        nearest = np.uint64(BITS)
-        for i in range(size):
-            bits = popcount(m.key[start + i] ^ k)
-            far[i] = bits
-            nearest = min(nearest, bits)
+        nearest = measure(m, k, start, size, far)
         if nearest <= limit:
             for i in range(size):
                 if settled < far[i] <= limit:
@@ -188,11 +195,7 @@ def blend(
     start = np.uint64(0)
     while start < slots:
         size = min(np.uint64(BLOCK), slots - start)
-        nearest = np.uint64(BITS)
-        for i in range(size):
-            bits = popcount(m.key[start + i] ^ k)
-            far[i] = bits
-            nearest = min(nearest, bits)
+        nearest = measure(m, k, start, size, far)
         if np.int64(nearest) <= limit:
             for i in range(size):
                 if far[i] <= limit:

@@ -36,12 +36,13 @@ class TablePolicy:
         self._rng = rng
         self._chosen: int | None = None  # the action chosen last
         self._last: int | None = None  # that which led to what is seen
+        self._state: int | None = None  # of what is seen, once somebody has asked for it
 
     def begin(self, observation: Observation) -> None:
         """See the first observation of an episode; before it all was blank."""
         self._restless.begin()
         self._seen.begin(observation)
-        self._chosen = self._last = None
+        self._chosen = self._last = self._state = None
 
     def act(self) -> int:
         """Choose an action."""
@@ -58,6 +59,7 @@ class TablePolicy:
         """See what came of the action chosen last, or of another that was taken instead."""
         self._seen.see(observation)
         self._last = self._chosen if action is None else action
+        self._state = None
 
     def q_values(self) -> NDArray[np.float64]:
         """Return what each action is worth."""
@@ -65,8 +67,10 @@ class TablePolicy:
 
     def state(self) -> int:
         """Return the state of the newest observation."""
-        code = int(self._tabulator.encode(self.history()[None])[0])
-        return self._marks.after(code, self._last)
+        if self._state is None:
+            code = int(self._tabulator.encode(self.history()[None])[0])
+            self._state = self._marks.after(code, self._last)
+        return self._state
 
     def history(self) -> NDArray[Any]:
         """Return the newest observation after the k before it, as they are stored."""
