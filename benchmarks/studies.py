@@ -20,7 +20,9 @@ from vast.errors import unknown
 from vast.experiments.config import RunConfig, default_run
 from vast.training.loop import LoopConfig
 
-SHORT = LoopConfig(eval_every=2500, eval_steps=3000, log_every=500)
+SHORT = LoopConfig(eval_every=5000, eval_steps=3000, log_every=500)
+FINE = replace(SHORT, eval_every=2500)
+LONG = LoopConfig(eval_every=25_000, eval_steps=3000, log_every=5000)
 NAMES = {"vast": "VaST", "lsh": "LSH", "mfec": "MFEC", "nec": "NEC", "ddqn": "Prioritized DDQN"}
 
 
@@ -98,31 +100,32 @@ def remedies(task: str, steps: int, **changes: Any) -> dict[str, RunConfig]:
     }
 
 
-REVERSED: dict[str, Any] = {
-    "interventions": ("30000:reverse",),
-    "loop": replace(SHORT, eval_every=5000),
-}
+REVERSED: dict[str, Any] = {"interventions": ("30000:reverse",), "loop": FINE}
 TELEPORTER: dict[str, Any] = {"interventions": ("150000:map=HON", "150000:run=h-maze-rewarded")}
-LONG = LoopConfig(eval_every=25_000, eval_steps=3000, log_every=5000)
 
 STUDIES = {
     "t-maze": Study(
-        {"VaST": run("t-maze", 10_000, loop=replace(SHORT, eval_every=5000))},
+        {"VaST": run("t-maze", 10_000)},
         aims={"mean_return": 0.7},
     ),
     "plus-maze": Study(
         {"VaST": run("plus-maze", 40_000, **REVERSED)},
         aims={"mean_return": 0.95, "goals_per_1000_steps": 30},
     ),
+    "plus-maze-start": Study(
+        {"VaST": run("plus-maze", 15_000)},
+        aims={"mean_return": 0.95, "goals_per_1000_steps": 30},
+    ),
     "recency": Study(
         {
             "VaST": run("plus-maze", 40_000, **REVERSED),
-            "each state its own ends": run(
-                "plus-maze", 40_000, planning__reward_width=0.0, **REVERSED
+            "nothing is forgotten": run(
+                "plus-maze", 40_000, planning__change_point=None, **REVERSED
             ),
             "all rewards count alike": run(
                 "plus-maze",
                 40_000,
+                planning__change_point=None,
                 planning__reward_width=0.0,
                 planning__reward_horizon=None,
                 **REVERSED,
@@ -144,7 +147,7 @@ STUDIES = {
     "remedies": Study(remedies("plus-maze", 15_000)),
     "agents": Study(
         {
-            NAMES[agent]: run("plus-maze", 30_000, agent, replace(SHORT, eval_steps=1000))
+            NAMES[agent]: run("plus-maze", 30_000, agent, replace(FINE, eval_steps=1000))
             for agent in KINDS
         },
         seeds=(1, 2, 3),

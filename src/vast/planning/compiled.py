@@ -26,7 +26,7 @@ Float: TypeAlias = Any
 
 SOURCES = (
     *("compiled.py", "memory.py", "queues.py", "index.py", "edges.py"),
-    *("kernels.py", "hamming.py", "gate.py", "saved.py"),
+    *("kernels.py", "hamming.py", "nearby.py", "gate.py", "saved.py"),
 )
 """the files whose functions are compiled"""
 

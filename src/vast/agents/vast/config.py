@@ -34,6 +34,9 @@ class PlanningConfig:
     reward_width: float = 0.0
     """bits over which the reward at the end of an episode holds for states nearby, with a horizon;
     0: each state knows its own ends only; ours"""
+    change_point: float | None = None
+    """share of the latest ends of episodes that must bring what those nearby never led to expect
+    for all older ones to be forgotten, with a width; None: nothing is forgotten; ours"""
     neighbours: bool = True
     """an action never tried in a state borrows its value from the nearest states; otherwise it is
     worth 0, which is for comparison only"""
@@ -60,6 +63,10 @@ class PlanningConfig:
             raise UserError(f"reward_width {self.reward_width}: allowed is 0 or more bits")
         if self.reward_width and self.reward_horizon is None:
             raise UserError("reward_width without reward_horizon: allowed is both, or the latter")
+        if self.change_point is not None and not 0 < self.change_point <= 1:
+            raise UserError(f"change_point {self.change_point}: allowed is a share above 0")
+        if self.change_point is not None and not self.reward_width:
+            raise UserError("change_point without reward_width: allowed is both, or the latter")
         if not 0 <= self.smoothing < math.inf:
             raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
         if not 0 <= self.caution < math.inf:

@@ -1,82 +1,137 @@
 """What the end of an episode brings, told from ends in states nearby as well.
 
 An end is reached from hundreds of states, each of which sees it a few times. When rewards change,
-each of them would have to see it again. But states whose codes are near each other end alike: so
-the reward of an end is the mean over all ends by the same action, of which one counts the less, the
-farther its state is, in bits, and the longer ago it was. Not in the paper.
+each of them would have to see it again. But states whose codes are near each other end alike: what
+an end brings is the mean over those nearby by the same action, recent ones above all.
+
+And when one end after the other brings what nobody would have expected, then the world has changed:
+what was known of all ends before is forgotten. Until they are seen again they are told from ends
+farther away or, if there are none, worth a look, also if they used to be bad. Not in the paper.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.planning import hamming
+from vast.planning import hamming, nearby
+from vast.planning.memory import NIL
+from vast.planning.nearby import Events
 from vast.replay import Transitions
-from vast.replay.tables import NONE
 
 Pair = tuple[int, int]
 """a state and an action"""
 
+LATEST = 8
+"""how many ends are looked at to tell whether the world has changed"""
+WIDER = 1.5
+"""so much farther away are the ends that tell of one that was forgotten"""
+HOPE = 0.5
+"""if there are none, what it counts, as a share of the best end ever: it is worth a look"""
+
 
 class Endings:
-    """All ends of episodes by the number of their frame, which tells their age.
+    """All ends of episodes by the number of their frame, which tells their age."""
 
-    Sums go over them in that order, so that they are the same whatever happened in between.
-    """
-
-    def __init__(self, horizon: float, width: float) -> None:
-        self._horizon = horizon
-        self._decay = hamming.decay(width)
-        self._ends = NONE
-
-    def revise(self, added: Transitions, deleted: Transitions) -> list[Pair]:
-        """Take note of ends counted and uncounted; return the pairs whose rewards may change."""
-        gone, come = _ends(deleted), _ends(added)
-        if not len(gone.numbers) and not len(come.numbers):
-            return []
-        near = self._near(gone)
-        where = np.searchsorted(self._ends.numbers, gone.numbers)
-        left: list[Any] = [np.delete(column, where) for column in self._ends]
-        where = np.searchsorted(left[-1], come.numbers)
-        columns: Iterable[tuple[Any, Any]] = zip(left, come, strict=True)
-        both: list[Any] = [np.insert(column, where, new) for column, new in columns]
-        self._ends = Transitions(*both)
-        near |= self._near(come)
-        return sorted(near & set(_pairs(self._ends)))
-
-    def _near(self, ends: Transitions) -> set[Pair]:
-        """Return the pairs that are not too far from one of these."""
-        found: set[Pair] = set()
-        for pair in set(_pairs(ends)):
-            rows, _ = self._within_reach(pair)
-            found.update(_pairs(_some(self._ends, rows)))
-        return found
-
-    def _within_reach(self, pair: Pair) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return the ends that count for a pair, and how far they are."""
-        far = np.bitwise_count(self._ends.states ^ np.uint64(pair[0]))
-        rows = np.flatnonzero((far < len(self._decay)) & (self._ends.actions == pair[1]))
-        return rows, far[rows]
+    def __init__(self, horizon: float, width: float, change_point: float | None) -> None:
+        self._manner = nearby.Manner(hamming.decay(width), horizon)
+        self._wider = nearby.Manner(hamming.decay(WIDER * width), horizon)
+        self._change_point = change_point
+        self._ends = NO_EVENTS
+        self._changed_at: int | None = None  # the number of the first end since then
+        self._hoped = 0.0  # what an end brings of which nothing is known since
+        self._rewards: dict[Pair, float] = {}
 
     def reward(self, pair: Pair) -> float:
         """Return what an end by this action in this state brings, of which there must be one."""
-        rows, far = self._within_reach(pair)
-        numbers = self._ends.numbers[rows]
-        age = (numbers[-1] - numbers) / self._horizon
-        weights = self._decay[far] * np.exp(-age)
-        return float(weights @ self._ends.rewards[rows] / weights.sum())
+        return self._rewards[pair]
+
+    def revise(self, added: Transitions, deleted: Transitions) -> Collection[Pair]:
+        """Take note of ends counted and uncounted; return the pairs whose rewards may change."""
+        gone, come = _ends(deleted), _ends(added)
+        if not len(gone.times) and not len(come.times):
+            return ()
+        for pair in _pairs(gone):
+            self._rewards.pop(pair, None)
+        self._ends = _inserted(_removed(self._ends, gone), come)
+        if not len(self._ends.times):
+            return ()
+        marks = np.zeros(len(self._ends.times), np.bool_)
+        for ends in (gone, come):
+            nearby.mark(self._ends, ends.keys, ends.actions, self._reach, marks)
+        first = self._last_change(marks)
+        outlook = (
+            int(self._ends.times[first]) if first else None,
+            HOPE * float(self._ends.values.max(initial=0.0)),
+        )
+        if outlook != (self._changed_at, self._hoped):
+            self._changed_at, self._hoped = outlook
+            marks[:] = True
+        known = self._reckon(marks, first)
+        changed = {pair: r for pair, r in known.items() if self._rewards.get(pair) != r}
+        self._rewards |= changed
+        return changed.keys()
+
+    @property
+    def _reach(self) -> nearby.Manner:
+        """How far an end can be heard of: farther when ends have been forgotten."""
+        return self._manner if self._changed_at is None else self._wider
+
+    def _last_change(self, marks: NDArray[np.bool_]) -> int:
+        """Return the first end of the world as it is."""
+        if self._change_point is None:
+            return 0
+        surprises = np.zeros((2, math.ceil(self._change_point * LATEST)), np.int64)
+        least = float(np.ptp(self._ends.values)) / 2 or math.inf
+        rule = nearby.Surprises(least, LATEST, *surprises)
+        return int(nearby.last_change(self._ends, marks, self._manner, rule))
+
+    def _reckon(self, marks: NDArray[np.bool_], first: int) -> dict[Pair, float]:
+        """Return what marked ends bring, from those since the world changed."""
+        found = np.full(len(marks), np.nan)
+        for manner in (self._manner, self._wider):
+            nearby.means(self._ends, marks & np.isnan(found), first, manner, found)
+        pairs = _pairs(_some(self._ends, marks))
+        known = np.nan_to_num(found[marks], nan=self._hoped)
+        return dict(zip(pairs, known.tolist(), strict=True))
 
 
-def _ends(transitions: Transitions) -> Transitions:
-    return _some(transitions, transitions.terminals)
+NO_EVENTS = Events(
+    keys=np.zeros(0, np.uint64),
+    actions=np.zeros(0, np.uint8),
+    times=np.zeros(0, np.int64),
+    values=np.zeros(0),
+    expected=np.zeros(0),
+    since=np.zeros(0, np.int64),
+)
 
 
-def _some(transitions: Transitions, rows: NDArray[Any]) -> Transitions:
-    columns: list[Any] = [column[rows] for column in transitions]
-    return Transitions(*columns)
+def _ends(transitions: Transitions) -> Events:
+    """Return the ends among transitions, before which nothing is expected yet."""
+    t = transitions
+    nothing = np.full(len(t.numbers), np.nan), np.full(len(t.numbers), NIL)
+    return _some(Events(t.states, t.actions, t.numbers, t.rewards, *nothing), t.terminals)
 
 
-def _pairs(ends: Transitions) -> Iterable[Pair]:
-    return zip(ends.states.tolist(), ends.actions.tolist(), strict=True)
+def _some(events: Events, rows: NDArray[np.bool_]) -> Events:
+    columns: list[Any] = [column[rows] for column in events]
+    return Events(*columns)
+
+
+def _removed(events: Events, gone: Events) -> Events:
+    where = np.searchsorted(events.times, gone.times)
+    columns: list[Any] = [np.delete(column, where) for column in events]
+    return Events(*columns)
+
+
+def _inserted(events: Events, come: Events) -> Events:
+    where = np.searchsorted(events.times, come.times)
+    both: Iterable[tuple[Any, Any]] = zip(events, come, strict=True)
+    columns: list[Any] = [np.insert(column, where, new) for column, new in both]
+    return Events(*columns)
+
+
+def _pairs(ends: Events) -> Iterable[Pair]:
+    return zip(ends.keys.tolist(), ends.actions.tolist(), strict=True)

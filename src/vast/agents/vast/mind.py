@@ -60,7 +60,9 @@ class VaSTMind:
         self._recent = (
             None
             if planning.reward_horizon is None
-            else RecentRewards(self.table, planning.reward_horizon, planning.reward_width)
+            else RecentRewards(
+                self.table, planning.reward_horizon, planning.reward_width, planning.change_point
+            )
         )
         self.tabulator = Tabulator(self._shrinking.shape, n_actions, config.model, generator)
         self.replay = Replay(

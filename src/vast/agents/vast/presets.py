@@ -64,7 +64,8 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         planning=PlanningConfig(
             backups_per_training=40_000,
             reward_horizon=3000.0,
-            reward_width=2.0,
+            reward_width=0.7,
+            change_point=0.6,
             smoothing=1.0,
             caution=1.0,
         ),
@@ -80,6 +81,8 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
             planning=replace(config.planning, caution=4.0),
             exploration=ExplorationConfig(3000, 1.0, 0.05, 4000),
         )
+    if task == "plus-maze":
+        return replace(config, exploration=ExplorationConfig(5000, 1.0, 0.1, 4000))
     if task == "h-maze":
         return replace(
             config,
@@ -88,11 +91,15 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
             exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
         )
     if task in ("large-maze", "large-maze-hazards"):
+        planning = replace(config.planning, caution=6.0)
+        if task == "large-maze-hazards":
+            # Hazards strike at random: there the latest reward tells less than the mean of all.
+            planning = replace(planning, reward_horizon=None, reward_width=0.0, change_point=None)
         return replace(
             config,
             model=replace(config.model, n_bits=60),
             training=replace(config.training, burst=5000, every=16),
-            planning=replace(config.planning, caution=6.0),
+            planning=planning,
             exploration=ExplorationConfig(50_000, 1.0, 0.1, 100_000),
             restless_by="state",
         )

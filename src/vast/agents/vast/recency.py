@@ -14,6 +14,7 @@ of the value of going on. The ends of episodes in states nearby can have a say; 
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,17 @@ NEGLIGIBLE = 30.0
 class RecentRewards:
     """The outcomes of each state and action by age, and a table that obeys them."""
 
-    def __init__(self, table: TransitionTable, horizon: float, width: float = 0.0) -> None:
+    def __init__(
+        self,
+        table: TransitionTable,
+        horizon: float,
+        width: float = 0.0,
+        change_point: float | None = None,
+    ) -> None:
         self._table = table
         self._horizon = horizon
-        self._width = width
-        self._endings = Endings(horizon, width) if width else None
+        self._new_endings = partial(Endings, horizon, width, change_point)
+        self._endings = self._new_endings() if width else None
         self._outcomes: dict[Pair, dict[Successor, list[Outcome]]] = {}
 
     def revise(self, added: Transitions, deleted: Transitions) -> None:
@@ -114,8 +121,8 @@ class RecentRewards:
         for key, action, following, ends, number, reward in zip(*columns, strict=True):
             by_successor = self._outcomes.setdefault((key, action), {})
             by_successor.setdefault((following, ends), []).append((number, reward))
-        if self._width:
-            self._endings = Endings(self._horizon, self._width)
+        if self._endings is not None:
+            self._endings = self._new_endings()
             order = np.argsort(state["numbers"])
             known = Transitions(**{name: state[name][order] for name in COLUMNS})
             self._endings.revise(known, NONE)
