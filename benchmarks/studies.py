@@ -147,7 +147,13 @@ STUDIES = {
     "remedies": Study(remedies("plus-maze", 15_000)),
     "agents": Study(
         {
-            NAMES[agent]: run("plus-maze", 30_000, agent, replace(FINE, eval_steps=1000))
+            NAMES[agent]: run(
+                "plus-maze",
+                30_000,
+                agent,
+                replace(FINE, eval_steps=1000),
+                exploration__anneal_steps=10_000,  # as long as that of the others
+            )
             for agent in KINDS
         },
         seeds=(1, 2, 3),

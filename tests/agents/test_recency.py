@@ -80,9 +80,7 @@ def rebuilt(
             rewards = [r for _, r in each]
             if width and following == "end":
                 told = told_by_ends(valid, pair, horizon, width)
-                if told is None:
-                    told = told_by_ends(valid, pair, horizon, 1.5 * width)
-                hoped = max(0.0, *(r for _, _, _, r in ends)) / 2
+                hoped = max(0.0, *(r for _, _, _, r in ends)) / 2 * (1 - len(valid) / 100)
                 found[pair] += len(each) / total * (hoped if told is None else told)
                 continue
             mean = sum(w * r for w, r in zip(weights, rewards, strict=True)) / sum(weights)
@@ -189,10 +187,20 @@ def test_when_one_end_after_the_other_surprises_all_that_was_known_of_ends_is_fo
         (place, 0, sign, "terminal") for place, sign in zip(places, (1.0, 1, 1, -1), strict=True)
     ]
     after = [(place, 0, -1.0, "terminal") for place in places[:2]]
-    for change, others in ((0.25, (0.5, 0.5)), (0.5, (1.0, -1.0)), (None, (1.0, -1.0))):
+    for change, others in ((0.25, (0.49, 0.49)), (0.5, (1.0, -1.0)), (None, (1.0, -1.0))):
         replay, _ = lived([*before * 5, (0, 1, 0.0, "truncated"), *after], 0.5, 0.7, change)
         known = [table_of(replay).mean_reward(place, 0) for place in places]
         assert known == pytest.approx([-1, -1, *others], abs=0.2)
+
+
+def test_what_was_forgotten_counts_less_the_more_ends_have_been_seen_since() -> None:
+    before = [(0x0F, 0, 1.0, "terminal"), (0xF0, 0, -1.0, "terminal")] * 5
+    hopes = []
+    for n in (2, 50, 98, 150):
+        after = [(0x0F, 0, -1.0, "terminal")] * n
+        replay, _ = lived([*before, *after], 1e6, 0.7, 0.25)
+        hopes.append(table_of(replay).mean_reward(0xF0, 0))
+    assert hopes == pytest.approx([0.49, 0.25, 0.01, 0.0])
 
 
 def test_where_all_ends_are_alike_rounding_is_no_surprise() -> None:

@@ -5,8 +5,8 @@ each of them would have to see it again. But states whose codes are near each ot
 an end brings is the mean over those nearby by the same action, recent ones above all.
 
 And when one end after the other brings what nobody would have expected, then the world has changed:
-what was known of all ends before is forgotten. Until they are seen again they are told from ends
-farther away or, if there are none, worth a look, also if they used to be bad. Not in the paper.
+what was known of all ends before is forgotten. For a while they are worth a look, also those that
+used to be bad; later on, if it was not taken, they count as no reward. Not in the paper.
 """
 
 import math
@@ -26,10 +26,10 @@ Pair = tuple[int, int]
 
 LATEST = 8
 """how many ends are looked at to tell whether the world has changed"""
-WIDER = 1.5
-"""so much farther away are the ends that tell of one that was forgotten"""
 HOPE = 0.5
-"""if there are none, what it counts, as a share of the best end ever: it is worth a look"""
+"""what a forgotten end counts at first, as a share of the best end ever: it is worth a look"""
+PATIENCE = 100
+"""after so many other ends have been seen it counts nothing any more"""
 
 
 class Endings:
@@ -37,7 +37,6 @@ class Endings:
 
     def __init__(self, horizon: float, width: float, change_point: float | None) -> None:
         self._manner = nearby.Manner(hamming.decay(width), horizon)
-        self._wider = nearby.Manner(hamming.decay(WIDER * width), horizon)
         self._change_point = change_point
         self._ends = NO_EVENTS
         self._changed_at: int | None = None  # the number of the first end since then
@@ -60,12 +59,9 @@ class Endings:
             return ()
         marks = np.zeros(len(self._ends.times), np.bool_)
         for ends in (gone, come):
-            nearby.mark(self._ends, ends.keys, ends.actions, self._reach, marks)
+            nearby.mark(self._ends, ends.keys, ends.actions, self._manner, marks)
         first = self._last_change(marks)
-        outlook = (
-            int(self._ends.times[first]) if first else None,
-            HOPE * float(self._ends.values.max(initial=0.0)),
-        )
+        outlook = int(self._ends.times[first]) if first else None, self._hope(first)
         if outlook != (self._changed_at, self._hoped):
             self._changed_at, self._hoped = outlook
             marks[:] = True
@@ -73,11 +69,6 @@ class Endings:
         changed = {pair: r for pair, r in known.items() if self._rewards.get(pair) != r}
         self._rewards |= changed
         return changed.keys()
-
-    @property
-    def _reach(self) -> nearby.Manner:
-        """How far an end can be heard of: farther when ends have been forgotten."""
-        return self._manner if self._changed_at is None else self._wider
 
     def _last_change(self, marks: NDArray[np.bool_]) -> int:
         """Return the first end of the world as it is."""
@@ -88,11 +79,16 @@ class Endings:
         rule = nearby.Surprises(least, LATEST, *surprises)
         return int(nearby.last_change(self._ends, marks, self._manner, rule))
 
+    def _hope(self, first: int) -> float:
+        """Return what an end counts that was forgotten."""
+        seen_since = len(self._ends.times) - first if first else PATIENCE
+        left = max(1 - seen_since / PATIENCE, 0.0)
+        return HOPE * left * float(self._ends.values.max(initial=0.0))
+
     def _reckon(self, marks: NDArray[np.bool_], first: int) -> dict[Pair, float]:
         """Return what marked ends bring, from those since the world changed."""
-        found = np.full(len(marks), np.nan)
-        for manner in (self._manner, self._wider):
-            nearby.means(self._ends, marks & np.isnan(found), first, manner, found)
+        found = np.zeros(len(marks))
+        nearby.means(self._ends, marks, first, self._manner, found)
         pairs = _pairs(_some(self._ends, marks))
         known = np.nan_to_num(found[marks], nan=self._hoped)
         return dict(zip(pairs, known.tolist(), strict=True))

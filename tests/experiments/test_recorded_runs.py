@@ -1,0 +1,58 @@
+"""What the docs tell of studies: run as they would be run now, and reaching what is said."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.studies import STUDIES
+
+from vast.training.plain import to_plain
+
+RECORDED = Path(__file__).parents[2] / "results" / "studies"
+
+
+def recorded(study: str) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((RECORDED / f"{study}.json").read_text())
+    return report
+
+
+def at(study: str, step: int, what: str) -> list[float]:
+    """Return what the test epoch at a step brought, seed by seed."""
+    runs = [run for run in recorded(study)["runs"] if run["label"] == "VaST"]
+    return [run[what][run["step"].index(step)] for run in runs]
+
+
+@pytest.mark.parametrize("study", [s for s in STUDIES if (RECORDED / f"{s}.json").exists()])
+def test_a_recorded_study_has_the_configs_that_it_would_have_now(study: str) -> None:
+    configs = {label: to_plain(config) for label, config in STUDIES[study].curves.items()}
+    assert recorded(study)["configs"] == json.loads(json.dumps(configs))
+    assert {run["seed"] for run in recorded(study)["runs"]} == set(STUDIES[study].seeds)
+
+
+@pytest.mark.parametrize(
+    ("study", "step", "what", "least"),
+    [
+        ("t-maze", 10_000, "mean_return", 0.7),
+        ("plus-maze", 15_000, "mean_return", 0.95),
+        ("plus-maze", 15_000, "goals_per_1000_steps", 30),
+        ("plus-maze", 40_000, "mean_return", 0.9),
+    ],
+)
+def test_every_seed_reaches_it(study: str, step: int, what: str, least: float) -> None:
+    reached = at(study, step, what)
+    assert len(reached) == 5
+    assert min(reached) >= least
+
+
+def test_each_part_matters_but_reassignment_soon_after_the_burst() -> None:
+    report = recorded("controls")
+    goals = {
+        label: np.mean(
+            [run["goals_per_1000_steps"][-1] for run in report["runs"] if run["label"] == label]
+        )
+        for label in report["configs"]
+    }
+    lacking = set(goals) - {"VaST", "no reassignment"}
+    assert all(goals[label] < goals["VaST"] / 2 for label in lacking)
