@@ -1,13 +1,16 @@
 """E[r|s,a] with recency: recomputable, consistent with the counts, and quick to change its mind."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vast.agents.vast.config import PlanningConfig
 from vast.agents.vast.recency import RecentRewards
+from vast.errors import UserError
 from vast.planning import TransitionTable
 from vast.replay import Replay
 
@@ -224,3 +227,18 @@ def test_saved_and_loaded_it_goes_on_to_the_bit(width: float, change: float | No
     other.load_state_dict(ledger.state_dict())
     for pair, known in ledger._outcomes.items():
         assert other._estimate(pair, other._outcomes[pair]) == ledger._estimate(pair, known)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"reward_width": 1.0}, "reward_width without reward_horizon"),
+        ({"reward_horizon": 9.0, "change_point": 0.5}, "change_point without reward_width"),
+        ({"reward_horizon": 9.0, "reward_width": 1.0, "change_point": 2.0}, "up to 1"),
+    ],
+)
+def test_options_that_say_nothing_without_another_are_refused(
+    wrong: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(UserError, match=why):
+        PlanningConfig(**wrong)

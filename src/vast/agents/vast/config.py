@@ -64,7 +64,9 @@ class PlanningConfig:
         if self.reward_width and self.reward_horizon is None:
             raise UserError("reward_width without reward_horizon: allowed is both, or the latter")
         if self.change_point is not None and not 0 < self.change_point <= 1:
-            raise UserError(f"change_point {self.change_point}: allowed is a share above 0")
+            raise UserError(
+                f"change_point {self.change_point}: allowed is a share, above 0 and up to 1"
+            )
         if self.change_point is not None and not self.reward_width:
             raise UserError("change_point without reward_width: allowed is both, or the latter")
         if not 0 <= self.smoothing < math.inf:

@@ -48,7 +48,7 @@ class Endings:
         return self._rewards[pair]
 
     def revise(self, added: Transitions, deleted: Transitions) -> Collection[Pair]:
-        """Take note of ends counted and uncounted; return the pairs whose rewards may change."""
+        """Take note of ends counted and uncounted; return the pairs whose rewards have changed."""
         gone, come = _ends(deleted), _ends(added)
         if not len(gone.times) and not len(come.times):
             return ()
