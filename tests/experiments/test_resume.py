@@ -93,7 +93,7 @@ def test_other_ways_to_learn_resume_as_well(tmp_path: Path, options: tuple[str, 
     assert_same(tmp_path / "whole", tmp_path / "parts")
 
 
-@pytest.mark.parametrize("trainings", [pytest.param(0, marks=pytest.mark.slow), 11])
+@pytest.mark.parametrize("trainings", [pytest.param(0, marks=pytest.mark.slow), 11, 19])
 def test_a_run_stopped_in_its_burst_of_training_resumes_there(
     vector: Path, tmp_path: Path, trainings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,7 +81,8 @@ class Loop:
         """Go on up to `total` steps in all; return whether it came so far."""
         agent = self.agent
         while True:
-            while agent.train():
+            # What was looked at is trained: a run that was saved after that must not train again.
+            while agent.steps != self._looked_at and agent.train():
                 if watcher.tick(agent, total):
                     return False
             self._look(watcher)
