@@ -43,6 +43,8 @@ class PlanningConfig:
     smoothing: float = 0.0
     """bits beyond the nearest state at which another counts 1/e as much when an action is valued,
     tried or not; 0: only the nearest, the state itself for actions tried, as the paper; ours"""
+    smooth_learning: bool = True
+    """whether smoothing has a say while the agent learns, too; ours"""
     caution: float = 0.0
     """standard errors by which values are lowered when nobody learns, so that what is known better
     is done; in training the mean counts, which tries things out; 0: never, as the paper; ours"""

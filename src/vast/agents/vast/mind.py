@@ -78,7 +78,7 @@ class VaSTMind:
         )
         self._sweeper = sweeper(self.table, planning.planner, planning.backups_per_step)
         self._visits = Visits(self.table)
-        self._estimate = Estimate(self.table, planning)
+        self._estimate = Estimate(self.table, planning, learning=True)
         self._marks = Marks(n_actions, config.model.n_bits, config.last_action)
         self._restless = self._new_restless()
         self._newest = np.zeros(self._shrinking.shape, dtype)  # the frame stored last
@@ -282,7 +282,7 @@ class VaSTMind:
         """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
         restless = self._new_restless()
         seen = Seen(*self._arriving, self.config.model.history, self.config.resize)
-        estimate = Estimate(self.table, self.config.planning, self.config.planning.caution)
+        estimate = Estimate(self.table, self.config.planning, learning=False)
         return TablePolicy(self.tabulator, estimate, seen, self._marks, restless, epsilon, rng)
 
     def _new_restless(self) -> Restless:
