@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from benchmarks.report import processor
 from vast.analysis.drawing import save
@@ -31,6 +32,8 @@ PANELS = {
     "goals_per_1000_steps": "goals per 1000 steps",
     "reward_per_step": "reward per step",
 }
+LOST = -2.0
+"""a return below which it makes no difference how far"""
 
 
 class Planned(NamedTuple):
@@ -146,11 +149,15 @@ def draw(
         if goals and name in goals:
             ax.axhline(goals[name], color="#3c3c3c", linewidth=0.8, linestyle="--")
         ax.set(xlabel="environment steps", ylabel=PANELS[name])
+        ax.xaxis.set_major_locator(MaxNLocator(6))
+        if name == "mean_return":  # the first episodes may last for thousands of steps
+            ax.set_ylim(bottom=max(ax.get_ylim()[0], LOST))
         ax.spines[["top", "right"]].set_visible(False)
     if len(report["configs"]) > 1:
         axes[0].legend(frameon=False, fontsize=8)
     seeds = len({run["seed"] for run in report["runs"]})
-    figure.suptitle(f"{report['task']}: test epochs, mean and range of {seeds} seeds", fontsize=10)
+    over = f"mean and range of {seeds} seeds" if seeds > 1 else "one seed"
+    figure.suptitle(f"{report['task']}: test epochs, {over}", fontsize=10)
     return save(figure, path)
 
 

@@ -134,13 +134,17 @@ STUDIES = {
     ),
     "h-maze": Study(
         {"VaST": run("h-maze", 170_000, loop=replace(LONG, eval_every=10_000), **TELEPORTER)},
+        seeds=(0, 1),
         aims={"mean_return": 0.1},
     ),
     "large-maze": Study(
-        {"VaST": run("large-maze", 600_000, loop=LONG)}, aims={"goals_per_1000_steps": 8}
+        {"VaST": run("large-maze", 600_000, loop=LONG)},
+        seeds=(1,),
+        aims={"goals_per_1000_steps": 8},
     ),
     "large-maze-hazards": Study(
         {"VaST": run("large-maze-hazards", 600_000, loop=LONG)},
+        seeds=(0,),
         panels=("goals_per_1000_steps", "reward_per_step"),
     ),
     "controls": Study(controls(), seeds=(0, 1, 2)),

@@ -38,11 +38,13 @@ def test_a_recorded_study_has_the_configs_that_it_would_have_now(study: str) -> 
         ("plus-maze", 15_000, "mean_return", 0.95),
         ("plus-maze", 15_000, "goals_per_1000_steps", 30),
         ("plus-maze", 40_000, "mean_return", 0.9),
+        ("h-maze", 150_000, "mean_return", 0.1),
+        ("large-maze", 600_000, "goals_per_1000_steps", 8),
     ],
 )
 def test_every_seed_reaches_it(study: str, step: int, what: str, least: float) -> None:
     reached = at(study, step, what)
-    assert len(reached) == 5
+    assert len(reached) == len(STUDIES[study].seeds)
     assert min(reached) >= least
 
 

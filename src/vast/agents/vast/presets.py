@@ -83,26 +83,29 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         )
     if task == "plus-maze":
         return replace(config, exploration=ExplorationConfig(5000, 1.0, 0.1, 4000))
-    if task == "h-maze":
-        return replace(
-            config,
-            model=replace(config.model, n_bits=60),
-            planning=replace(config.planning, caution=6.0),
-            exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
-        )
-    if task in ("large-maze", "large-maze-hazards"):
-        # Goals are rare here: who takes the states around at their word finds the first ones late.
+    if task in ("h-maze", "large-maze", "large-maze-hazards"):
+        # The way is long, and one new way is to be believed though the states around know of none.
         planning = replace(config.planning, smooth_learning=False)
+        config = replace(
+            config,
+            model=replace(config.model, n_bits=64),
+            planning=planning,
+            last_action=False,
+        )
+        if task == "h-maze":
+            return replace(
+                config,
+                planning=replace(planning, smoothing=1.5),
+                exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
+            )
         if task == "large-maze-hazards":
             # Hazards strike at random: there the latest reward tells less than the mean of all.
             planning = replace(planning, reward_horizon=None, reward_width=0.0, change_point=None)
         return replace(
             config,
-            model=replace(config.model, n_bits=64),
             training=replace(config.training, burst=5000, every=16),
             planning=planning,
             exploration=ExplorationConfig(50_000, 1.0, 0.1, 100_000),
-            last_action=False,
             restless_by="state",
         )
     if task == "pong":
