@@ -149,7 +149,7 @@ def draw(
         if goals and name in goals:
             ax.axhline(goals[name], color="#3c3c3c", linewidth=0.8, linestyle="--")
         ax.set(xlabel="environment steps", ylabel=PANELS[name])
-        ax.xaxis.set_major_locator(MaxNLocator(6))
+        ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
         if name == "mean_return":  # the first episodes may last for thousands of steps
             ax.set_ylim(bottom=max(ax.get_ylim()[0], LOST))
         ax.spines[["top", "right"]].set_visible(False)
