@@ -10,8 +10,8 @@ from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_p
 from vast.envs.doom.world import FloorPlan
 from vast.experiments.one_run import OneRun
 
-SHUT = ((64, 64), (64, -64))
-"""xs and ys of the invisible wall during training"""
+SHUT = 64.0
+"""beyond which x the invisible wall kept the agent from going in training"""
 
 
 def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
@@ -32,7 +32,6 @@ def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
         ),
     ):
         draw_plan(ax, plan, title)
-        ax.plot(*SHUT, color=WALL, linestyle=(0, (2, 2)), linewidth=1.2)
         draw_arrows(ax, *known_places(data.around, data.around_values[after]), colours)
         draw_arrows(ax, data.run.poses, data.run_values[after], colours, outlined=True)
     colour_bar(figure, colours, [left, middle])
@@ -45,7 +44,7 @@ def _along(ax: Axes, data: OneRun) -> None:
     steps = np.arange(len(after))
     plain_axes(ax, "value along the run", "step of the run")
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    inside = np.flatnonzero(data.run.poses[:, 0] > SHUT[0][0])
+    inside = np.flatnonzero(data.run.poses[:, 0] > SHUT)
     ax.axvspan(-0.5, inside[-1] + 0.5, color=FLOOR, zorder=0)
     ax.annotate(
         "shut arm",

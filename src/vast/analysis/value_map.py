@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from vast.analysis.drawing import GOAL, SMALL, TITLE, UNKNOWN, WALL, arrowheads
+from vast.envs.doom.wad_maps import Segment
 from vast.envs.doom.world import FloorPlan
 from vast.experiments.one_run import Views
 
@@ -22,7 +23,7 @@ ARROW = 17.0
 
 def draw_values(plan: FloorPlan, views: Views, values: NDArray[np.float64]) -> Figure:
     """Return a picture of a map with an arrow for each view, coloured by its value."""
-    width, height = _extent(plan)
+    width, height = extent(plan)
     scale = 6.5 / max(width, height)
     figure = Figure(figsize=(scale * width + 1.6, scale * height + 0.7), layout="constrained")
     ax = figure.subplots()
@@ -41,10 +42,12 @@ def colours_for(*values: NDArray[np.float64]) -> ScalarMappable:
     return ScalarMappable(Normalize(low, max(high, low + 1e-6)), "viridis")
 
 
-def colour_bar(figure: Figure, colours: ScalarMappable, axes: list[Axes]) -> None:
+def colour_bar(
+    figure: Figure, colours: ScalarMappable, axes: list[Axes], label: str = "value"
+) -> None:
     """Explain the colours beside the axes that use them."""
     bar = figure.colorbar(colours, ax=axes, shrink=0.8, pad=0.02)
-    bar.set_label("value", fontsize=SMALL)
+    bar.set_label(label, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
 
 
@@ -57,14 +60,16 @@ def known_places(
 
 
 def draw_plan(ax: Axes, plan: FloorPlan, title: str) -> None:
-    """Draw walls and zones."""
+    """Draw walls, dotted if they are not seen, and zones."""
     for area in plan.areas:
         low = (area.low_x, area.low_y)
         size = (area.high_x - area.low_x, area.high_y - area.low_y)
         ax.add_patch(Rectangle(low, *size, color=ZONES[area.kind], linewidth=0, zorder=0))
-    lines = [((ax_, ay), (bx, by)) for ax_, ay, bx, by in plan.walls]
     ax.add_collection(
-        LineCollection(lines, colors=WALL, linewidths=1.6, capstyle="round", zorder=4)
+        LineCollection(_ends(plan.walls), colors=WALL, linewidths=1.6, capstyle="round", zorder=4)
+    )
+    ax.add_collection(
+        LineCollection(_ends(plan.unseen), colors=WALL, linewidths=1.2, linestyles=[(0, (2, 2))])
     )
     ax.set_aspect("equal")
     ax.margins(0.03)
@@ -104,7 +109,12 @@ def _thinned(poses: NDArray[np.float64]) -> NDArray[np.int64]:
     return first
 
 
-def _extent(plan: FloorPlan) -> tuple[float, float]:
+def _ends(segments: list[Segment]) -> list[list[tuple[float, float]]]:
+    return [[(ax, ay), (bx, by)] for ax, ay, bx, by in segments]
+
+
+def extent(plan: FloorPlan) -> tuple[float, float]:
+    """Return how wide and how high a map is."""
     points = np.array(plan.walls).reshape(-1, 2)
     width, height = np.ptp(points, axis=0).tolist()
     return width, height

@@ -159,6 +159,21 @@ def test_the_invisible_wall_is_invisible(world: Any) -> None:
     np.testing.assert_array_equal(blocked, open_)
 
 
+def test_a_floor_plan_has_the_walls_that_stop_one_and_the_zones_that_count(world: Any) -> None:
+    env = world(TMaze)
+    blocked = env.floor_plan()
+    env.set_map("TOPEN")
+    assert env.floor_plan().walls == blocked.walls
+    assert (blocked.unseen, env.floor_plan().unseen) == ([(64.0, 64.0, 64.0, -64.0)], [])
+    plain, hazardous = world(LargeMaze).floor_plan(), world(LargeMazeHazards).floor_plan()
+    inner = {wall for wall in plain.walls if max(map(abs, wall)) < 500}
+    assert (384.0, 384.0, -384.0, 384.0) in inner
+    assert len(inner) == 12  # two more begin at the rim
+    assert plain.walls == hazardous.walls
+    assert {area.kind for area in plain.areas} == {"goal"}
+    assert [area.kind for area in hazardous.areas].count("hazard") == 6
+
+
 def test_the_teleporter_works_when_switched_on_and_looks_the_same_when_off(world: Any) -> None:
     env = world(HMaze)
     dead_end, _ = env.reset(seed=0, options={"start": (-900, -300, 270)})

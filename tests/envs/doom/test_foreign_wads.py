@@ -14,6 +14,7 @@ from vast.envs.doom.tasks import LargeMaze, PlusMaze, TMaze
 from vast.envs.doom.udmf import maze_wad
 from vast.envs.doom.wad import Wad, wad_bytes
 from vast.envs.doom.wad_maps import maps_in
+from vast.envs.doom.world import World
 from vast.errors import UserError
 
 CORNERS = [(-256, -256), (-256, 256), (256, 256), (256, -256)]
@@ -106,9 +107,28 @@ def test_every_format_and_kind_of_start_can_be_played(
         assert reward == -0.01
     assert info["x"] == pytest.approx(240, abs=0.1)
     assert info["map"] == "MINE"
+    assert len(env.floor_plan().walls) == 4
     with pytest.raises(UserError, match="outside the map MINE"):
         env.reset(options={"start": (300, 0, 0)})
     env.close()
+
+
+@pytest.mark.parametrize("texture", ["REDWALL1", "-"])
+@pytest.mark.parametrize(("flags", "is_wall"), [(1, True), (4, False), (5, True)])
+@pytest.mark.parametrize("hexen", [False, True])
+def test_a_line_with_a_floor_on_both_sides_is_a_wall_if_it_blocks(
+    hexen: bool, flags: int, is_wall: bool, texture: str
+) -> None:
+    lumps = dict(binary_map("MINE", STARTS, hexen))
+    lumps["LINEDEFS"] += struct.pack("<HHH6xHH" if hexen else "<HHH4xHH", 0, 2, flags, 4, 4)
+    lumps["SIDEDEFS"] += lumps["SIDEDEFS"][:20] + name8(texture) + bytes(2)
+    mine = Wad(wad(list(lumps.items())), "mine.wad")
+    world = World(b"", mine, maps_in(mine), {}, [])
+    plan = world.floor_plan("MINE")
+    across = (-256, -256, 256, 256)
+    assert (across in plan.walls) == (is_wall and texture != "-")
+    assert (across in plan.unseen) == (is_wall and texture == "-")
+    assert len(plan.walls) == 4 + (across in plan.walls)
 
 
 def test_a_wad_without_zones_has_those_of_the_task(tmp_path: Path) -> None:

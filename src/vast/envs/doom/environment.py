@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from math import hypot, isfinite, nan
 from pathlib import Path
 from typing import Any, ClassVar
@@ -92,8 +93,10 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         self._map = facts
 
     def floor_plan(self) -> FloorPlan:
-        """Return the walls and zones of the next episode's map, for drawing."""
-        return self._world.floor_plan(self.map_name)
+        """Return the walls of the next episode's map and the zones that count, for drawing."""
+        plan = self._world.floor_plan(self.map_name)
+        areas = [area for area in plan.areas if self.rules.hazards or area.kind != "hazard"]
+        return replace(plan, areas=areas)
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None

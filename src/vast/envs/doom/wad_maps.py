@@ -8,15 +8,23 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from vast.envs.doom.wad import Lump, Wad
 from vast.errors import UserError, unknown
 
 THING = {"doom": struct.Struct("<6xh2x"), "hexen": struct.Struct("<10xh8x")}
 """format -> a thing's record, of which only the type is wanted"""
-LINE = {"doom": struct.Struct("<HH8xH"), "hexen": struct.Struct("<HH10xH")}
-"""format -> a line's record: first and second vertex, and the side behind it"""
+LINE = {"doom": struct.Struct("<HHH4xHH"), "hexen": struct.Struct("<HHH6xHH")}
+"""format -> a line's record: first and second vertex, flags, the side before and that behind it"""
+SIDE = struct.Struct("<20x8s2x")
+"""a side's record, of which only the texture of its middle is wanted"""
+VERTEX = struct.Struct("<hh")
 NO_SIDE = 0xFFFF
+BLOCKING = 1
+"""the flag of a line that nobody crosses"""
+Segment = tuple[float, float, float, float]
+"""x, y of one end and x, y of the other"""
 MAP_LUMPS = 11
 """a map of the binary formats is its name and at most this many lumps"""
 PLAYER_START, DEATHMATCH_START = 1, 11
@@ -82,34 +90,58 @@ def chosen_map(wad: Wad, maps: dict[str, MapFacts], name: str | None) -> MapFact
     return facts
 
 
-def outline(wad: Wad, facts: MapFacts) -> list[tuple[float, float, float, float]]:
-    """Return the lines (x, y, x, y) of a map that have nothing behind them."""
+class Line(NamedTuple):
+    """A line of a map: whether one can be beyond it, and what of it is seen."""
+
+    segment: Segment
+    is_edge: bool
+    """whether there is nothing behind it"""
+    is_blocking: bool
+    """whether nobody crosses it even so"""
+    has_texture: bool
+    """whether it is painted from floor to ceiling"""
+
+
+def lines_of(wad: Wad, facts: MapFacts) -> list[Line]:
+    """Return the lines of a map."""
     start = max(i for i, lump in enumerate(wad.lumps) if lump.name == facts.name)
     parts = wad.lumps[start + 1 : start + 1 + MAP_LUMPS]
     if facts.format == "udmf":
-        text = _udmf_text(wad, parts[0])
-        vertices = [
-            (_field(block, "x", 0), _field(block, "y", 0)) for block in _blocks(text, "vertex")
-        ]
-        lines = [
-            (int(_field(block, "v1", 0)), int(_field(block, "v2", 0)))
-            for block in _blocks(text, "linedef")
-            if _field(block, "sideback", -1) < 0
-        ]
-    else:
-        lumps = {part.name: part for part in parts}
-        vertices = [
-            (float(x), float(y)) for x, y in _records(wad, lumps["VERTEXES"], struct.Struct("<hh"))
-        ]
-        lines = [
-            (first, second)
-            for first, second, back in _records(wad, lumps["LINEDEFS"], LINE[facts.format])
-            if back == NO_SIDE
-        ]
-    return [(*vertices[first], *vertices[second]) for first, second in lines]
+        return _lines_in_text(_udmf_text(wad, parts[0]))
+    lumps = {part.name: part for part in parts}
+    ends = list(_records(wad, lumps["VERTEXES"], VERTEX))
+    painted = [middle.rstrip(b"\0") != b"-" for (middle,) in _records(wad, lumps["SIDEDEFS"], SIDE)]
+    return [
+        Line((*ends[first], *ends[second]), back == NO_SIDE, bool(flags & BLOCKING), painted[front])
+        for first, second, flags, front, back in _records(
+            wad, lumps["LINEDEFS"], LINE[facts.format]
+        )
+    ]
 
 
-def in_map(lines: list[tuple[float, float, float, float]], x: float, y: float) -> bool:
+def _lines_in_text(text: str) -> list[Line]:
+    ends = [(_field(block, "x", 0), _field(block, "y", 0)) for block in _blocks(text, "vertex")]
+    painted = [
+        bool(re.search(r'\btexturemiddle\s*=\s*"[^"-]', block))
+        for block in _blocks(text, "sidedef")
+    ]
+    return [
+        Line(
+            (*ends[int(_field(block, "v1", 0))], *ends[int(_field(block, "v2", 0))]),
+            is_edge=_field(block, "sideback", -1) < 0,
+            is_blocking=bool(re.search(r"\bblocking\s*=\s*true\b", block)),
+            has_texture=painted[int(_field(block, "sidefront", 0))],
+        )
+        for block in _blocks(text, "linedef")
+    ]
+
+
+def outline(lines: list[Line]) -> list[Segment]:
+    """Return the lines that have nothing behind them."""
+    return [line.segment for line in lines if line.is_edge]
+
+
+def in_map(lines: list[Segment], x: float, y: float) -> bool:
     """Tell whether a place lies within a map's outline and not in the void around it."""
     odd = False
     for ax, ay, bx, by in lines:
@@ -118,7 +150,7 @@ def in_map(lines: list[tuple[float, float, float, float]], x: float, y: float) -
     return odd
 
 
-def _records(wad: Wad, lump: Lump, record: struct.Struct) -> Iterator[tuple[int, ...]]:
+def _records(wad: Wad, lump: Lump, record: struct.Struct) -> Iterator[tuple[Any, ...]]:
     data = wad.bytes_of(lump)
     if len(data) % record.size:
         raise UserError(f"{wad.name} is a broken WAD: a {lump.name} lump has {len(data)} bytes")

@@ -9,7 +9,16 @@ from vast.envs.doom.maze_text import parse_maze, read_maze
 from vast.envs.doom.rules import ZONE_LUMP, Area, read_zones
 from vast.envs.doom.udmf import maze_wad
 from vast.envs.doom.wad import Wad
-from vast.envs.doom.wad_maps import MapFacts, chosen_map, in_map, maps_in, outline
+from vast.envs.doom.wad_maps import (
+    Line,
+    MapFacts,
+    Segment,
+    chosen_map,
+    in_map,
+    lines_of,
+    maps_in,
+    outline,
+)
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +29,10 @@ SHIPPED = files("vast.envs.doom") / "mazes"
 class FloorPlan:
     """A map from above."""
 
-    walls: list[tuple[float, float, float, float]]
-    """lines (x, y, x, y) that have nothing behind them"""
+    walls: list[Segment]
+    """lines that nobody crosses, and that look so"""
+    unseen: list[Segment]
+    """lines that nobody crosses though nothing is to be seen of them"""
     areas: list[Area]
     """zones"""
 
@@ -48,11 +59,17 @@ class World:
 
     def floor_plan(self, map_name: str) -> FloorPlan:
         """Return a map's walls and zones."""
-        return FloorPlan(outline(self.wad, self.maps[map_name]), self.areas(map_name))
+        walls = [line for line in self._lines(map_name) if line.is_edge or line.is_blocking]
+        seen = [line.segment for line in walls if line.is_edge or line.has_texture]
+        unseen = [line.segment for line in walls if not (line.is_edge or line.has_texture)]
+        return FloorPlan(seen, unseen, self.areas(map_name))
 
     def holds(self, map_name: str, x: float, y: float) -> bool:
         """Tell whether a place lies in a map and not in the void around it."""
-        return in_map(outline(self.wad, self.maps[map_name]), x, y)
+        return in_map(outline(self._lines(map_name)), x, y)
+
+    def _lines(self, map_name: str) -> list[Line]:
+        return lines_of(self.wad, self.maps[map_name])
 
 
 def open_world(maze: str, wad: str | Path | None = None) -> World:
