@@ -5,8 +5,12 @@ bins of place and heading lie between them. Nothing is trained. All else is the 
 preset, but for smoothing: exploration, last action, restlessness, sweeping.
 
     python -m benchmarks.oracle
+    python -m benchmarks.oracle --tasks h-maze    # the runs of other tasks are kept
+
+The results go to results/oracle.json.
 """
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -161,13 +165,14 @@ def main(
     test_steps: Annotated[int, tyro.conf.arg(help="of the test at the end")] = 3000,
     out: Annotated[Path, tyro.conf.arg(help="the file of results")] = Path("results/oracle.json"),
 ) -> None:
-    rows = []
+    known = json.loads(out.read_text()) if out.exists() else {"cases": {}, "runs": []}
+    rows = [row for row in known["runs"] if row["task"] not in tasks]
     for task in tasks:
         for seed in seeds:
             rows.append(learn(task, CASES[task], seed, test_steps))
             show(Console(), f"{task}, seed {seed}", rows[-1:])
     machine_ = machine("numpy", "numba", "vizdoom")
-    cases = {task: CASES[task]._asdict() for task in tasks}
+    cases = known["cases"] | {task: CASES[task]._asdict() for task in tasks}
     write_json({"machine": machine_, "cases": cases, "runs": rows}, out)
 
 

@@ -134,12 +134,11 @@ STUDIES = {
     ),
     "h-maze": Study(
         {"VaST": run("h-maze", 170_000, loop=replace(LONG, eval_every=10_000), **TELEPORTER)},
-        seeds=(0, 1),
         aims={"mean_return": 0.1},
     ),
     "large-maze": Study(
         {"VaST": run("large-maze", 600_000, loop=LONG)},
-        seeds=(1,),
+        seeds=(0, 1, 2),
         aims={"goals_per_1000_steps": 8},
     ),
     "large-maze-hazards": Study(
