@@ -25,7 +25,7 @@ from vast.errors import unknown
 from vast.experiments.runs import Run, looked_at
 from vast.training.evaluation import Epoch, run_test_epoch
 
-STEPS = 3000
+STEPS = {"teleporter": 3000, "hazards": 9000}
 EPSILON = 0.05
 LEAP = 100.0
 """units; nobody walks as far in one step"""
@@ -64,9 +64,9 @@ def runs_of(study: str, runs: Path) -> Iterator[tuple[int, Run]]:
                 yield planned.config.seed, run
 
 
-def tested(run: Run, env: Any) -> Epoch:
+def tested(run: Run, env: Any, steps: int) -> Epoch:
     """Return what a run's agent does elsewhere."""
-    return run_test_epoch(run.agent, env, STEPS, EPSILON, np.random.SeedSequence(run.config.seed))
+    return run_test_epoch(run.agent, env, steps, EPSILON, np.random.SeedSequence(run.config.seed))
 
 
 def teleporter(runs: Path) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def teleporter(runs: Path) -> list[dict[str, Any]]:
     for seed, run in runs_of("h-maze", runs):
         with closing(Leaps(make_env("h-maze"))) as env:
             run.give_world_to(env)
-            epoch = tested(run, env)
+            epoch = tested(run, env, STEPS["teleporter"])
         rows.append({"seed": seed, "through_the_teleporter": env.episodes, **epoch._asdict()})
     return rows
 
@@ -86,7 +86,8 @@ def hazards(runs: Path) -> list[dict[str, Any]]:
     for learned in ("large-maze", "large-maze-hazards"):
         for seed, run in runs_of(learned, runs):
             with closing(make_env("large-maze-hazards")) as env:
-                rows.append({"learned_in": learned, "seed": seed, **tested(run, env)._asdict()})
+                epoch = tested(run, env, STEPS["hazards"])
+            rows.append({"learned_in": learned, "seed": seed, **epoch._asdict()})
     return rows
 
 
@@ -101,7 +102,7 @@ def main(
     if name not in TESTS:
         raise SystemExit(str(unknown("test", name, TESTS)))
     rows = TESTS[name](runs)
-    report = {"machine": machine("torch", "vizdoom"), "steps": STEPS, "epsilon": EPSILON}
+    report = {"machine": machine("torch", "vizdoom"), "steps": STEPS[name], "epsilon": EPSILON}
     results.mkdir(parents=True, exist_ok=True)
     write_json({**report, "rows": rows}, results / f"{name}.json")
     show(Console(), name, rows)

@@ -109,6 +109,16 @@ def gathered(runs: Path, wanted: list[Planned]) -> dict[str, Any]:
     }
 
 
+def joined(report: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with the runs of other seeds that were recorded; they must be of its kind."""
+    differ = [name for name in report if name != "runs" and report[name] != recorded[name]]
+    if differ:
+        raise SystemExit(f"the recorded runs have other {', '.join(differ)}: run all seeds")
+    seeds = {run["seed"] for run in report["runs"]}
+    others = [run for run in recorded["runs"] if run["seed"] not in seeds]
+    return {**report, "runs": sorted(report["runs"] + others, key=lambda run: run["seed"])}
+
+
 def curve(runs: Path, run: Planned) -> dict[str, Any]:
     """Return the test epochs of one run."""
     config = run.config

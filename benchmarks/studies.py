@@ -2,6 +2,7 @@
 
     python -m benchmarks.studies plus-maze
     python -m benchmarks.studies controls --workers 2
+    python -m benchmarks.studies large-maze --seeds 3 4    # the recorded runs of others are kept
 
 The results go to results/studies/NAME.json and docs/images/study-NAME.png.
 """
@@ -179,8 +180,10 @@ def main(
     curves.run_all(runs, wanted, workers)
     out = results / f"{name}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(curves.gathered(runs, wanted), out)
-    report = json.loads(out.read_text())
+    report = json.loads(json.dumps(curves.gathered(runs, wanted)))
+    if seeds and out.exists():
+        report = curves.joined(report, json.loads(out.read_text()))
+    write_json(report, out)
     print(curves.draw(report, images / f"study-{name}.png", study.panels, study.aims))
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks import curves, studies
@@ -42,6 +43,16 @@ def test_curves_are_those_of_the_runs_and_no_run_is_done_twice(tmp_path: Path) -
     written = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
     curves.run_all(runs, wanted, 1)
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == written
+
+
+def test_runs_of_some_seeds_join_recorded_ones_of_the_same_kind_only() -> None:
+    def report(seeds: dict[int, float], steps: int = 400) -> dict[str, Any]:
+        return {"steps": steps, "runs": [{"seed": s, "wall": w} for s, w in seeds.items()]}
+
+    joined = curves.joined(report({1: 7.0, 3: 7.0}), report({0: 5.0, 1: 5.0, 2: 5.0}))
+    assert joined == report({0: 5.0, 1: 7.0, 2: 5.0, 3: 7.0})
+    with pytest.raises(SystemExit, match="other steps"):
+        curves.joined(report({3: 7.0}), report({0: 5.0}, steps=500))
 
 
 def test_each_study_differs_from_the_preset_where_it_says() -> None:
