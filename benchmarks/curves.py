@@ -102,7 +102,6 @@ def gathered(runs: Path, wanted: list[Planned]) -> dict[str, Any]:
     return {
         "task": wanted[0].config.task,
         "steps": wanted[0].config.steps,
-        "processor": processor(),
         "versions": first["versions"],
         "configs": {run.label: to_plain(replace(run.config, seed=0)) for run in wanted},
         "runs": [curve(runs, run) for run in wanted],
@@ -129,6 +128,7 @@ def curve(runs: Path, run: Planned) -> dict[str, Any]:
     return {
         "label": run.label,
         "seed": config.seed,
+        "processor": processor(),
         "wall_seconds": round(rows[-1]["wall_seconds"], 1),
         "step": [row["step"] for row in tests],
         "wall": [round(row["wall_seconds"], 1) for row in tests],
