@@ -49,9 +49,9 @@ class Endings:
 
     def revise(self, added: Transitions, deleted: Transitions) -> Collection[Pair]:
         """Take note of ends counted and uncounted; return the pairs whose rewards have changed."""
-        gone, come = _ends(deleted), _ends(added)
-        if not len(gone.times) and not len(come.times):
+        if not (added.terminals.any() or deleted.terminals.any()):
             return ()
+        gone, come = _ends(deleted), _ends(added)
         for pair in _pairs(gone):
             self._rewards.pop(pair, None)
         self._ends = _inserted(_removed(self._ends, gone), come)

@@ -14,6 +14,7 @@ of the value of going on. The ends of episodes in states nearby can have a say; 
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -34,6 +35,15 @@ NEGLIGIBLE = 30.0
 """horizons after which an outcome counts nothing beside a newer one"""
 
 
+@dataclass(slots=True)
+class Outcomes:
+    """What a state and an action brought on the way to one successor."""
+
+    oldest_first: list[Outcome] = field(default_factory=list)
+    recent: float | None = None
+    """their mean by age, if it was asked for since the last change"""
+
+
 class RecentRewards:
     """The outcomes of each state and action by age, and a table that obeys them."""
 
@@ -48,18 +58,21 @@ class RecentRewards:
         self._horizon = horizon
         self._new_endings = partial(Endings, horizon, width, change_point)
         self._endings = self._new_endings() if width else None
-        self._outcomes: dict[Pair, dict[Successor, list[Outcome]]] = {}
+        self._outcomes: dict[Pair, dict[Successor, Outcomes]] = {}
 
     def revise(self, added: Transitions, deleted: Transitions) -> None:
         """Take note of transitions counted and uncounted; set the rewards that they change."""
         touched: dict[Pair, None] = {}
         for pair, successor, outcome in _outcomes(added):
-            insort(self._outcomes.setdefault(pair, {}).setdefault(successor, []), outcome)
+            known = self._outcomes.setdefault(pair, {}).setdefault(successor, Outcomes())
+            insort(known.oldest_first, outcome)
+            known.recent = None
             touched[pair] = None
         for pair, successor, outcome in _outcomes(deleted):
             known = self._outcomes[pair][successor]
-            del known[bisect_left(known, outcome)]
-            if not known:
+            del known.oldest_first[bisect_left(known.oldest_first, outcome)]
+            known.recent = None
+            if not known.oldest_first:
                 del self._outcomes[pair][successor]
             touched[pair] = None
         if self._endings is not None:
@@ -77,15 +90,18 @@ class RecentRewards:
         if abs(recent - mean) > 1e-12 * max(1.0, abs(mean)):
             self._table.set_reward(*pair, recent)
 
-    def _estimate(self, pair: Pair, known: Mapping[Successor, list[Outcome]]) -> float:
-        """Return E[r|s,a] from the outcomes of each successor, oldest first."""
+    def _estimate(self, pair: Pair, known: Mapping[Successor, Outcomes]) -> float:
+        """Return E[r|s,a] from the outcomes of each successor."""
         total = rewards = 0.0
         for (_, ends), outcomes in known.items():
-            total += len(outcomes)
+            count = len(outcomes.oldest_first)
+            total += count
             if ends and self._endings is not None:
-                rewards += len(outcomes) * self._endings.reward(pair)
+                rewards += count * self._endings.reward(pair)
             else:
-                rewards += len(outcomes) * self._recent(outcomes)
+                if outcomes.recent is None:
+                    outcomes.recent = self._recent(outcomes.oldest_first)
+                rewards += count * outcomes.recent
         return rewards / total
 
     def _recent(self, outcomes: list[Outcome]) -> float:
@@ -106,7 +122,7 @@ class RecentRewards:
             (*pair, *successor, *outcome)
             for pair, known in self._outcomes.items()
             for successor, outcomes in known.items()
-            for outcome in outcomes
+            for outcome in outcomes.oldest_first
         ]
         columns = zip(*flat, strict=True) if flat else ((),) * len(COLUMNS)
         return {
@@ -120,12 +136,13 @@ class RecentRewards:
         columns = (state[name].tolist() for name in COLUMNS)
         for key, action, following, ends, number, reward in zip(*columns, strict=True):
             by_successor = self._outcomes.setdefault((key, action), {})
-            by_successor.setdefault((following, ends), []).append((number, reward))
+            known = by_successor.setdefault((following, ends), Outcomes())
+            known.oldest_first.append((number, reward))
         if self._endings is not None:
             self._endings = self._new_endings()
             order = np.argsort(state["numbers"])
-            known = Transitions(**{name: state[name][order] for name in COLUMNS})
-            self._endings.revise(known, NONE)
+            by_age = Transitions(**{name: state[name][order] for name in COLUMNS})
+            self._endings.revise(by_age, NONE)
 
 
 COLUMNS: dict[str, type[np.generic]] = {
