@@ -160,8 +160,9 @@ def draw(
             ax.axhline(goals[name], color="#3c3c3c", linewidth=0.8, linestyle="--")
         ax.set(xlabel="environment steps", ylabel=PANELS[name])
         ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-        if name == "mean_return":  # the first episodes may last for thousands of steps
-            ax.set_ylim(bottom=max(ax.get_ylim()[0], LOST))
+        low, high = ax.dataLim.intervaly
+        if name == "mean_return" and low < LOST:  # first episodes may last for thousands of steps
+            ax.set_ylim(LOST, high + 0.05 * (high - LOST))
         ax.spines[["top", "right"]].set_visible(False)
     if len(report["configs"]) > 1:
         axes[0].legend(frameon=False, fontsize=8)

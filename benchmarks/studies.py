@@ -139,7 +139,6 @@ STUDIES = {
     ),
     "large-maze": Study(
         {"VaST": run("large-maze", 600_000, loop=LONG)},
-        seeds=(0, 1, 2),
         aims={"goals_per_1000_steps": 8},
     ),
     "large-maze-hazards": Study(
