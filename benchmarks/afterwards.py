@@ -2,11 +2,13 @@
 
     python -m benchmarks.afterwards teleporter    # does the H-maze's agent use it?
     python -m benchmarks.afterwards hazards       # is one that knows hazards better among them?
+    python -m benchmarks.afterwards hazards --seeds 3 4    # recorded tests of others are kept
 
-The runs of the studies `h-maze`, or `large-maze` and `large-maze-hazards`, must be there. The
-results go to results/studies/NAME.json.
+The runs of the studies `h-maze`, or `large-maze` and `large-maze-hazards`, must be there; those
+that are not are passed over. The results go to results/studies/NAME.json.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -29,6 +31,9 @@ STEPS = {"teleporter": 3000, "hazards": 9000}
 EPSILON = 0.05
 LEAP = 100.0
 """units; nobody walks as far in one step"""
+
+Row = dict[str, Any]
+Seeds = tuple[int, ...]
 
 
 class Leaps(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -56,9 +61,9 @@ class Leaps(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info
 
 
-def runs_of(study: str, runs: Path) -> Iterator[tuple[int, Run]]:
+def runs_of(study: str, runs: Path, seeds: Seeds) -> Iterator[tuple[int, Run]]:
     """Give each finished run of a study, and its seed."""
-    for planned in curves.planned(STUDIES[study].curves, STUDIES[study].seeds):
+    for planned in curves.planned(STUDIES[study].curves, seeds or STUDIES[study].seeds):
         if planned.is_done(runs):
             with looked_at(planned.folder(runs)) as run:
                 yield planned.config.seed, run
@@ -69,10 +74,10 @@ def tested(run: Run, env: Any, steps: int) -> Epoch:
     return run_test_epoch(run.agent, env, steps, EPSILON, np.random.SeedSequence(run.config.seed))
 
 
-def teleporter(runs: Path) -> list[dict[str, Any]]:
+def teleporter(runs: Path, seeds: Seeds) -> list[Row]:
     """Tell in how many episodes the agents of the H-maze take the teleporter."""
     rows = []
-    for seed, run in runs_of("h-maze", runs):
+    for seed, run in runs_of("h-maze", runs, seeds):
         with closing(Leaps(make_env("h-maze"))) as env:
             run.give_world_to(env)
             epoch = tested(run, env, STEPS["teleporter"])
@@ -80,11 +85,11 @@ def teleporter(runs: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def hazards(runs: Path) -> list[dict[str, Any]]:
+def hazards(runs: Path, seeds: Seeds) -> list[Row]:
     """Test the agents of the large maze, learned with hazards and without, where there are some."""
     rows = []
     for learned in ("large-maze", "large-maze-hazards"):
-        for seed, run in runs_of(learned, runs):
+        for seed, run in runs_of(learned, runs, seeds):
             with closing(make_env("large-maze-hazards")) as env:
                 epoch = tested(run, env, STEPS["hazards"])
             rows.append({"learned_in": learned, "seed": seed, **epoch._asdict()})
@@ -94,17 +99,35 @@ def hazards(runs: Path) -> list[dict[str, Any]]:
 TESTS = {"teleporter": teleporter, "hazards": hazards}
 
 
+def joined(rows: list[Row], recorded: list[Row]) -> list[Row]:
+    """Return rows together with the recorded ones of other agents."""
+    tested_now = {(row.get("learned_in"), row["seed"]) for row in rows}
+    others = [row for row in recorded if (row.get("learned_in"), row["seed"]) not in tested_now]
+    return sorted(others + rows, key=lambda row: (row.get("learned_in", ""), row["seed"]))
+
+
 def main(
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=", ".join(TESTS))],
+    seeds: Annotated[Seeds, tyro.conf.arg(help="instead of the study's")] = (),
     runs: Annotated[Path, tyro.conf.arg(help="where the runs are")] = Path("runs/studies"),
     results: Annotated[Path, tyro.conf.arg(help="folder of results")] = Path("results/studies"),
 ) -> None:
     if name not in TESTS:
         raise SystemExit(str(unknown("test", name, TESTS)))
-    rows = TESTS[name](runs)
-    report = {"machine": machine("torch", "vizdoom"), "steps": STEPS[name], "epsilon": EPSILON}
+    report: Row = {
+        "machine": machine("torch", "vizdoom"),
+        "steps": STEPS[name],
+        "epsilon": EPSILON,
+    }
+    out = results / f"{name}.json"
+    recorded: Row = {**report, "rows": []}
+    if seeds and out.exists():
+        recorded = json.loads(out.read_text())
+    if any(recorded[key] != value for key, value in report.items()):
+        raise SystemExit("the recorded tests are of another kind: test all seeds")
+    rows = joined(TESTS[name](runs, seeds), recorded["rows"])
     results.mkdir(parents=True, exist_ok=True)
-    write_json({**report, "rows": rows}, results / f"{name}.json")
+    write_json({**report, "rows": rows}, out)
     show(Console(), name, rows)
 
 

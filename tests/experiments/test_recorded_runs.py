@@ -54,6 +54,15 @@ def test_most_seeds_learn_the_h_maze_and_then_use_the_teleporter() -> None:
     assert sum(row["through_the_teleporter"] > row["episodes"] / 2 for row in rows) >= 4
 
 
+def test_those_who_learned_among_hazards_earn_more_there() -> None:
+    rows = recorded("hazards")["rows"]
+    knowing = [row["reward_per_step"] for row in rows if row["learned_in"] == "large-maze-hazards"]
+    others = [row["reward_per_step"] for row in rows if row["learned_in"] == "large-maze"]
+    assert len(knowing) >= 2
+    assert len(others) >= 2
+    assert min(knowing) > max(others)
+
+
 def test_each_part_matters_but_reassignment_soon_after_the_burst() -> None:
     report = recorded("controls")
     goals = {
