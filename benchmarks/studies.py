@@ -143,7 +143,6 @@ STUDIES = {
     ),
     "large-maze-hazards": Study(
         {"VaST": run("large-maze-hazards", 600_000, loop=LONG)},
-        seeds=(0, 1, 2),
         panels=("goals_per_1000_steps", "reward_per_step"),
     ),
     "controls": Study(controls(), seeds=(0, 1, 2)),
