@@ -125,7 +125,10 @@ def main(
         recorded = json.loads(out.read_text())
     if any(recorded[key] != value for key, value in report.items()):
         raise SystemExit("the recorded tests are of another kind: test all seeds")
-    rows = joined(TESTS[name](runs, seeds), recorded["rows"])
+    rows = TESTS[name](runs, seeds)
+    if not rows:
+        raise SystemExit(f"no finished run in {runs}: run the studies first")
+    rows = joined(rows, recorded["rows"])
     results.mkdir(parents=True, exist_ok=True)
     write_json({**report, "rows": rows}, out)
     show(Console(), name, rows)

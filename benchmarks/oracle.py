@@ -2,7 +2,7 @@
 
 The observation is the pose, and its code counts bins: the Hamming distance of two codes is how many
 bins of place and heading lie between them. Nothing is trained. All else is the agent of the cpu
-preset, but for smoothing: exploration, last action, restlessness, sweeping.
+preset, but for smoothing and, in one case, the last action: exploration, restlessness, sweeping.
 
     python -m benchmarks.oracle
     python -m benchmarks.oracle --cases h-maze    # the runs of other cases are kept
