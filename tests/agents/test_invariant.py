@@ -56,8 +56,10 @@ def test_the_table_is_that_of_the_assignments_and_of_the_frames_evicted(
             overlap=data.draw(flag),
         ),
         last_action=data.draw(flag),
+        planning=replace(TINY.planning, leap=data.draw(st.sampled_from([None, 0, 1]))),
         model=replace(
             TINY.model,
+            n_bits=data.draw(st.sampled_from([3, 8])),
             history=data.draw(st.integers(0, 2)),
             ema_decay=data.draw(st.sampled_from([0.0, 0.5])),
         ),
@@ -89,5 +91,14 @@ def test_states_change_in_training_so_that_the_invariant_says_something() -> Non
     metrics = life.mind.metrics()
     assert 0 < metrics["table/reassigned"] <= 1
     assert life.evicted
+    life.assert_table()
+    life.mind.close()
+
+
+def test_leaps_are_forgotten_so_that_the_invariant_says_something() -> None:
+    model = replace(TINY.model, n_bits=8)
+    life = Observed(replace(TINY, model=model, planning=replace(TINY.planning, leap=0)))
+    Wanderer(life.mind).live(300)
+    assert life.mind.replay.state_dict(frames=False)["forgotten"].any()
     life.assert_table()
     life.mind.close()

@@ -110,14 +110,18 @@ class Wanderer:
 
 
 def assigned(mind: VaSTMind, numbers: range | None = None) -> list[Step]:
-    """Return the transitions that follow from the states of the frames stored, one by one."""
+    """Return the transitions that follow from the states of the frames stored, one by one.
+
+    Those that were forgotten are left out.
+    """
     state = mind.replay.state_dict(frames=False)
     oldest, end = mind.replay.oldest, mind.replay.end
     steps = []
     for number in numbers or range(oldest, end):
         i = number - oldest
         fate = state["fate"][i]
-        if not state["encoded"][i] or fate not in (Fate.CONTINUED, Fate.TERMINAL):
+        counted = state["encoded"][i] and not state["forgotten"][i]
+        if not counted or fate not in (Fate.CONTINUED, Fate.TERMINAL):
             continue
         terminal = fate == Fate.TERMINAL
         if not terminal and not state["encoded"][i + 1]:

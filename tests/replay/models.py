@@ -29,6 +29,7 @@ class Seen:
     reward: float = 0.0
     end: str = "open"
     state: int | None = None
+    forgotten: bool = False
 
 
 class Event(NamedTuple):
@@ -64,9 +65,9 @@ class Life:
         return bool(self.seen) and self.seen[-1].end == "open"
 
     def following(self, i: int) -> Step | None:
-        """Return the transition after frame i, if it has its states."""
+        """Return the transition after frame i, if it has its states and was not forgotten."""
         one = self.seen[i]
-        if one.state is None or one.action is None:
+        if one.state is None or one.action is None or one.forgotten:
             return None
         if one.end == "terminal":
             return Step(one.state, one.action, one.reward, None)
@@ -153,6 +154,20 @@ class Life:
             self.seen[i].state = state
         self.replay.reassign(numbers, np.array(states, np.uint64))
 
+    def forget(self, event: Event) -> None:
+        """Forget what was done in a state, or what followed some frames."""
+        stored = range(self.oldest, len(self.seen))
+        if event.places[0] % 2:
+            state, action = event.states[0], event.action
+            taken = [i for i in stored if (one := self.following(i)) and one[:2] == (state, action)]
+            assert self.replay.taken(state, action).numbers.tolist() == taken
+        else:
+            taken = [self.oldest + place % len(stored) for place in event.places if stored]
+        gone = {i: step for i in sorted(taken) if (step := self.following(i)) is not None}
+        assert as_triples(self.replay.forget(taken)) == [(s, a, t) for s, a, _, t in gone.values()]
+        for i in gone:
+            self.seen[i].forgotten = True
+
     # --- what should be read ----------------------------------------------------------------------
 
     def window(self, i: int, back: int) -> NDArray[np.uint8]:
@@ -177,7 +192,8 @@ def triples(steps: Sequence[Step | None]) -> Counter[tuple[int, int, int | None]
     return Counter((step[0], step[1], step[3]) for step in steps if step is not None)
 
 
-KINDS = ["step"] * 9 + ["terminal", "truncate", "encode", "encode", "retabulate", "reassign"]
+REVISING = ("encode", "retabulate", "reassign", "forget")
+KINDS = ["step"] * 9 + ["terminal", "truncate", "encode", *REVISING]
 
 
 def as_events(data: bytes) -> list[Event]:
@@ -185,7 +201,7 @@ def as_events(data: bytes) -> list[Event]:
     events, rest = [], iter(data)
     for byte in rest:
         kind, spare = KINDS[byte % len(KINDS)], byte // len(KINDS)
-        n = 1 + spare % 6 if kind in ("encode", "retabulate", "reassign") else 0
+        n = 1 + spare % 6 if kind in REVISING else 0
         drawn = [next(rest, 0) for _ in range(n)]
         events.append(
             Event(

@@ -37,7 +37,8 @@ class Assignments:
     """The state of each frame stored, and a table kept in step with them.
 
     The transition that follows frame i is in the table if frame i and, unless the transition is
-    terminal, frame i + 1 have states. It can be revised as long as frame i is stored.
+    terminal, frame i + 1 have states, and if it was not forgotten. It can be revised as long as
+    frame i is stored.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Assignments:
         self._batched = batched(table)
         self._state = np.zeros(self._ring.capacity, np.uint64)
         self._encoded = np.zeros(self._ring.capacity, np.bool_)
+        self._forgotten = np.zeros(self._ring.capacity, np.bool_)  # what followed counts no more
         self._waiting_from = 0  # no frame before this one waits to be encoded
 
     # --- frames that come and go ------------------------------------------------------------------
@@ -57,7 +59,7 @@ class Assignments:
     def open_frame(self, number: int) -> None:
         """Let a new frame wait for its state."""
         slot = self._ring.slot(number)
-        self._state[slot], self._encoded[slot] = 0, False
+        self._state[slot], self._encoded[slot], self._forgotten[slot] = 0, False, False
 
     def close_terminal(self, number: int, action: int, reward: float) -> None:
         """Count the terminal transition after a frame, if the frame has a state."""
@@ -77,6 +79,13 @@ class Assignments:
         """Uncount what followed a frame that is about to be evicted."""
         self._revise(NONE, self._following(np.array([number])))
 
+    def forget(self, numbers: ArrayLike) -> Transitions:
+        """Uncount what followed these frames for good; the frames and their states stay."""
+        gone = self._following(np.unique(self._ring.stored(numbers)))
+        self._revise(NONE, gone)
+        self._forgotten[self._ring.slot(gone.numbers)] = True
+        return gone
+
     # --- states -----------------------------------------------------------------------------------
 
     def has_state(self, numbers: Numbers) -> NDArray[np.bool_]:
@@ -86,6 +95,13 @@ class Assignments:
     def states(self, numbers: Numbers) -> States:
         """Return the states of frames, 0 for those not yet encoded."""
         return self._state[self._ring.slot(numbers)]
+
+    def taken(self, state: int, action: int) -> Transitions:
+        """Return the transitions counted that left from a state by an action, oldest first."""
+        numbers = self._ring.numbers()
+        slots = self._ring.slot(numbers)
+        there = self._state[slots] == np.uint64(state)
+        return self._following(numbers[there & (self._episodes.action[slots] == action)])
 
     def waiting(self, start: int) -> Numbers:
         """Return the frames, from `start` on, that have not been encoded."""
@@ -164,8 +180,9 @@ class Assignments:
     def _following(self, frames: Numbers) -> Transitions:
         """Return the transitions after these frames, of those that have both their ends."""
         fate = self._episodes.fate[self._ring.slot(frames)]
-        continued = (fate == Fate.CONTINUED) & self.has_state(frames + 1)
-        frames = frames[self.has_state(frames) & (continued | (fate == Fate.TERMINAL))]
+        complete = (fate == Fate.CONTINUED) & self.has_state(frames + 1) | (fate == Fate.TERMINAL)
+        counted = self.has_state(frames) & ~self._forgotten[self._ring.slot(frames)]
+        frames = frames[counted & complete]
         slots = self._ring.slot(frames)
         terminals = self._episodes.fate[slots] == Fate.TERMINAL
         return Transitions(
@@ -182,7 +199,11 @@ class Assignments:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return copies of the states of the frames stored, oldest first."""
         numbers = self._ring.numbers()
-        return {"state": self.states(numbers), "encoded": self.has_state(numbers)}
+        return {
+            "state": self.states(numbers),
+            "encoded": self.has_state(numbers),
+            "forgotten": self._forgotten[self._ring.slot(numbers)],
+        }
 
     def restored(self, episodes: Episodes, saved: Mapping[str, Any]) -> "Assignments":
         """Return the saved assignments; the table is saved by itself, and taken to fit."""
@@ -192,6 +213,9 @@ class Assignments:
         encoded = as_array(saved, "encoded", np.dtype(np.bool_))
         require(state.shape == (len(ring),), "state")
         require(encoded.shape == (len(ring),) and not state[~encoded].any(), "encoded")
+        forgotten = as_array(saved, "forgotten", np.dtype(np.bool_))
+        require(forgotten.shape == (len(ring),) and not forgotten[~encoded].any(), "forgotten")
         slots = ring.slot(ring.numbers())
         new._state[slots], new._encoded[slots] = state, encoded
+        new._forgotten[slots] = forgotten
         return new

@@ -12,12 +12,13 @@ from vast.replay.frames import Frames
 from vast.replay.ring import Numbers, Ring, require_count
 from vast.replay.sampling import Cursor, Minibatch, Sampler, Segments, Steps
 from vast.replay.saved import as_number, require
-from vast.replay.tables import Ledger, Table
+from vast.replay.tables import Ledger, Table, Transitions
 
 VERSION = 1
 
-BOOKKEEPING = sum(dtype.itemsize for dtype in COLUMNS.values()) + 8 + 8 + 1
-"""bytes per frame beside the frame itself: its episode's start, its state, whether it has one"""
+BOOKKEEPING = sum(dtype.itemsize for dtype in COLUMNS.values()) + 8 + 8 + 1 + 1
+"""bytes per frame beside the frame itself: its episode's start, its state, whether it has one and
+whether what followed is forgotten"""
 
 
 class Replay:
@@ -25,7 +26,7 @@ class Replay:
 
     The memory M of the paper's Algorithm 1. A frame is stored once, whatever the history; its state
     may come at once or later. At any time the table's counts are those of the states assigned
-    here, plus those of frames already evicted.
+    here, but for what was forgotten, plus those of frames already evicted.
 
     Args:
         capacity: how many frames there is room for; at least history + 2.
@@ -127,6 +128,20 @@ class Replay:
         that had no state yet. `Revision.share` is the share of frames reassigned.
         """
         return self._assignments.reassign(numbers, states)
+
+    def taken(self, state: int, action: int) -> Transitions:
+        """Return the transitions counted that left from a state by an action, oldest first.
+
+        Those of frames that were evicted are not among them.
+        """
+        return self._assignments.taken(state, action)
+
+    def forget(self, numbers: ArrayLike) -> Transitions:
+        """Uncount what followed these frames, and return it; it is not counted ever again.
+
+        The frames are still sampled, and their states revised. What is not counted yet stays.
+        """
+        return self._assignments.forget(numbers)
 
     def waiting(self, limit: int | None = None) -> Numbers:
         """Return the oldest `limit` frames without a state, all if None.

@@ -37,6 +37,9 @@ class PlanningConfig:
     change_point: float | None = None
     """share of the latest ends of episodes that must bring what those nearby never led to expect
     for all older ones to be forgotten, with a width; None: nothing is forgotten; ours"""
+    leap: int | None = None
+    """bits; where an action leads farther than so many from wherever it led before, it is taken to
+    do something new there, and what it did before is forgotten; None: never, as the paper; ours"""
     neighbours: bool = True
     """an action never tried in a state borrows its value from the nearest states; otherwise it is
     worth 0, which is for comparison only"""
@@ -71,6 +74,8 @@ class PlanningConfig:
             )
         if self.change_point is not None and not self.reward_width:
             raise UserError("change_point without reward_width: allowed is both, or the latter")
+        if self.leap is not None and self.leap < 0:
+            raise UserError(f"leap {self.leap}: allowed is 0 or more bits")
         if not 0 <= self.smoothing < math.inf:
             raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
         if not 0 <= self.caution < math.inf:

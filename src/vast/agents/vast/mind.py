@@ -12,6 +12,7 @@ from vast.agents.seen import Seen
 from vast.agents.tables import Visits, sweeper
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.estimate import Estimate
+from vast.agents.vast.leaps import Leaps
 from vast.agents.vast.lockstep import Learned, Lockstep, Task, learn
 from vast.agents.vast.marks import Marks
 from vast.agents.vast.policy import TablePolicy
@@ -75,6 +76,9 @@ class VaSTMind:
             ledger=self._recent,
             compressed=replay.compressed,
             delete_evicted=replay.delete_evicted,
+        )
+        self._leaps = (
+            None if planning.leap is None else Leaps(self.table, self.replay, planning.leap)
         )
         self._sweeper = sweeper(self.table, planning.planner, planning.backups_per_step)
         self._visits = Visits(self.table)
@@ -164,6 +168,8 @@ class VaSTMind:
         codes = self.tabulator.encode(self.replay.histories(numbers))
         revision = self.replay.assign(numbers, self._marks.first(self.replay, numbers, codes))
         self._count_revisits(revision.added)
+        if self._leaps is not None:
+            self._leaps.notice(revision.added)
 
     def settle(self) -> int:
         """Give all frames that wait their states, and plan to the end; return the backups done.
