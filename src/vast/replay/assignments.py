@@ -98,10 +98,10 @@ class Assignments:
 
     def taken(self, state: int, action: int) -> Transitions:
         """Return the transitions counted that left from a state by an action, oldest first."""
-        numbers = self._ring.numbers()
-        slots = self._ring.slot(numbers)
-        there = self._state[slots] == np.uint64(state)
-        return self._following(numbers[there & (self._episodes.action[slots] == action)])
+        used = slice(len(self._ring))
+        there = self._state[used] == np.uint64(state)
+        there &= self._episodes.action[used] == action
+        return self._following(self._ring.where(there))
 
     def waiting(self, start: int) -> Numbers:
         """Return the frames, from `start` on, that have not been encoded."""

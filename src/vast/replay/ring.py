@@ -47,6 +47,11 @@ class Ring:
         """Return where frames are kept."""
         return numbers % self.capacity
 
+    def where(self, marked: NDArray[np.bool_]) -> Numbers:
+        """Return the numbers, in order, of the frames in the slots marked, of the first `len`."""
+        oldest = self.oldest
+        return np.sort(oldest + (np.flatnonzero(marked) - oldest) % self.capacity)
+
     def numbers(self, start: int | None = None) -> Numbers:
         """Return the numbers stored, from `start` on."""
         return np.arange(self.oldest if start is None else start, self.end, dtype=np.int64)

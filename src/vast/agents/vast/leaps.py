@@ -7,6 +7,7 @@ before is forgotten. If it was chance after all, the next visits will tell. Not 
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vast.planning import TransitionTable
 from vast.replay import Replay, Transitions
@@ -25,25 +26,20 @@ class Leaps:
 
     def notice(self, added: Transitions) -> int:
         """Look at transitions that were just counted, oldest first; return how many are leaps."""
-        return sum(
-            self._is_leap(*one)
-            for one in zip(
-                added.states[~added.terminals].tolist(),
-                added.actions[~added.terminals].tolist(),
-                added.next_states[~added.terminals],
-                added.numbers[~added.terminals].tolist(),
-                strict=True,
-            )
-        )
+        leaps = 0
+        columns = (added.states, added.actions, added.next_states, added.terminals, added.numbers)
+        for state, action, reached, ends, number in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
+            if not ends and self._table.count(state, action) > KNOWN:
+                taken = self._replay.taken(state, action)
+                before = taken.numbers < number
+                if self._is_far(reached, taken.next_states[before & ~taken.terminals]):
+                    self._replay.forget(taken.numbers[before])
+                    leaps += 1
+        return leaps
 
-    def _is_leap(self, state: int, action: int, reached: np.uint64, number: int) -> bool:
-        """Tell whether a transition is a leap; if so, forget those before it."""
-        if self._table.count(state, action) <= KNOWN:
-            return False
-        taken = self._replay.taken(state, action)
-        before = taken.numbers < number
-        led_to = taken.next_states[before & ~taken.terminals]
-        if len(led_to) < KNOWN or np.bitwise_count(led_to ^ reached).min() <= self._far:
-            return False
-        self._replay.forget(taken.numbers[before])
-        return True
+    def _is_far(self, reached: int, led_to: NDArray[np.uint64]) -> bool:
+        """Tell whether a state is farther than a leap from all that were reached before."""
+        distances = np.bitwise_count(led_to ^ np.uint64(reached))
+        return len(distances) >= KNOWN and bool(distances.min() > self._far)
