@@ -102,7 +102,10 @@ def remedies(task: str, steps: int, **changes: Any) -> dict[str, RunConfig]:
 
 
 REVERSED: dict[str, Any] = {"interventions": ("30000:reverse",), "loop": FINE}
-TELEPORTER: dict[str, Any] = {"interventions": ("150000:map=HON", "150000:run=h-maze-rewarded")}
+TELEPORTER: dict[str, Any] = {
+    "interventions": ("150000:map=HON", "150000:run=h-maze-rewarded"),
+    "loop": replace(LONG, eval_every=10_000),
+}
 
 STUDIES = {
     "t-maze": Study(
@@ -134,8 +137,14 @@ STUDIES = {
         },
     ),
     "h-maze": Study(
-        {"VaST": run("h-maze", 170_000, loop=replace(LONG, eval_every=10_000), **TELEPORTER)},
+        {"VaST": run("h-maze", 170_000, **TELEPORTER)},
         aims={"mean_return": 0.1},
+    ),
+    "leaps": Study(
+        {
+            "VaST": run("h-maze", 170_000, **TELEPORTER),
+            "without leaps": run("h-maze", 170_000, planning__leap=None, **TELEPORTER),
+        },
     ),
     "large-maze": Study(
         {"VaST": run("large-maze", 600_000, loop=LONG)},

@@ -95,7 +95,7 @@ def cpu(task: str | None, shape: tuple[int, ...]) -> VaSTConfig:
         if task == "h-maze":
             return replace(
                 config,
-                planning=replace(planning, smoothing=1.5),
+                planning=replace(planning, smoothing=1.5, leap=21),
                 exploration=ExplorationConfig(20_000, 1.0, 0.1, 60_000),
             )
         if task == "large-maze-hazards":
