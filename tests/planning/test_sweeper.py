@@ -214,6 +214,9 @@ def test_interrupts_at_any_moment_leave_a_shared_table_usable() -> None:
     sweeper = BackgroundSweeper(table)
     sweeper.start()
     table.add(*model.steps[0])
+    # Kernels are loaded when first used, which LLVM does not survive being interrupted in.
+    table.set_reward(model.steps[0].state, model.steps[0].action, 0.0)
+    table.q(model.steps[0].state)
     rng = np.random.default_rng(0)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
