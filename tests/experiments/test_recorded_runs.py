@@ -47,6 +47,17 @@ def test_every_seed_reaches_it(study: str, step: int, what: str, least: float) -
     assert min(reached) >= least
 
 
+def test_on_another_processor_most_seeds_reach_it_and_all_recover() -> None:
+    again = json.loads((RECORDED.parent / "again" / "plus-maze.json").read_text())
+    assert again["configs"] == recorded("plus-maze")["configs"]
+    found = {
+        step: [run["mean_return"][run["step"].index(step)] for run in again["runs"]]
+        for step in (15_000, 40_000)
+    }
+    assert sum(reached >= 0.95 for reached in found[15_000]) >= 4
+    assert min(found[40_000]) >= 0.9
+
+
 def test_every_seed_learns_the_h_maze_and_then_uses_the_teleporter() -> None:
     returns = at("h-maze", 150_000, "mean_return")
     assert min(returns) > 0.0  # within a hundred steps; the shortest way takes sixty
