@@ -60,8 +60,9 @@ def test_on_another_processor_most_seeds_reach_it_and_all_recover() -> None:
 
 def test_every_seed_learns_the_h_maze_and_then_uses_the_teleporter() -> None:
     returns = at("h-maze", 150_000, "mean_return")
-    assert min(returns) > 0.0  # within a hundred steps; the shortest way takes sixty
-    assert max(returns) >= 0.1
+    # The aim is 0.1 for each, which only one reaches: docs/fast.md tells what keeps them there.
+    assert min(returns) > 0.0
+    assert np.median(returns) >= 0.09
     rows = recorded("teleporter")["rows"]
     assert {row["seed"] for row in rows} == set(STUDIES["h-maze"].seeds)
     assert all(row["through_the_teleporter"] > row["episodes"] / 2 for row in rows)
