@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/.ready
+# Small networks are fastest with one thread, and tests that run side by side must not share theirs.
+export OMP_NUM_THREADS := 1
 
 .PHONY: demo test test-long check bench clean
 

@@ -1,4 +1,4 @@
-"""What single calls of a table cost: the neighbour estimate, adding, the step of an agent."""
+"""How long single calls of a table take: the neighbour estimate, adding, the step of an agent."""
 
 import statistics
 import time
@@ -20,17 +20,17 @@ def look_up(table: TransitionTable, queries: list[int], i: int) -> None:
 def search(
     keys: NDArray[np.uint64], q: NDArray[np.float64], queries: list[int], i: int
 ) -> NDArray[np.float64]:
-    """Find the nearest keys and average their values in NumPy; every action known everywhere."""
+    """Average the values of the nearest keys in NumPy; every action is known in every state."""
     far = np.bitwise_count(keys ^ np.uint64(queries[i]))
     nearest: NDArray[np.float64] = q[far == far.min()].mean(axis=0)
     return nearest
 
 
 def lookups(n_states: int) -> list[dict[str, float]]:
-    """Measure the neighbour estimate by distance, against a vectorised NumPy search."""
+    """Compare the neighbour estimate, by distance, with a vectorised NumPy search."""
     rng = np.random.default_rng(3)
     table = TransitionTable(N_ACTIONS, DISCOUNT, MIN_PRIORITY)
-    # Codes of 64 bits that lie near each other, as an encoder's do: flips of a few centres.
+    # Codes of 64 bits near each other, like an encoder's: a few centres with some bits flipped.
     centres = rng.integers(0, 2**64, max(4, n_states // 1000), np.uint64)
     flips = np.bitwise_or.reduce(np.uint64(1) << rng.integers(0, 64, (n_states, 8), np.uint64), 1)
     keys = np.unique(rng.choice(centres, n_states) ^ flips)
@@ -64,7 +64,7 @@ def lookups(n_states: int) -> list[dict[str, float]]:
 
 
 def in_the_background(n_states: int, seconds: float) -> dict[str, float]:
-    """Measure lookups and adds of a busy main thread while a sweeper runs beside it."""
+    """Measure lookups and adds of a busy main thread while a sweeper runs in the background."""
     grid = NoisyGrid(n_states)
     table, _ = build(grid)
     table.sweep()
@@ -101,7 +101,7 @@ def in_the_background(n_states: int, seconds: float) -> dict[str, float]:
 
 
 def inline_step(n_states: int) -> dict[str, float]:
-    """Measure what one step of an agent costs: look up, add, and plan up to 2000 backups."""
+    """Measure one step of an agent: look up, add, and plan up to 2000 backups."""
     grid = NoisyGrid(n_states)
     table, _ = build(grid)
     table.sweep()

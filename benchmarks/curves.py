@@ -1,8 +1,8 @@
-"""Learning curves: runs with several seeds, their test epochs in one file, a picture of it.
+"""Learning curves: runs with several seeds, their test epochs in one file, and a figure of it.
 
-Each run is a run of the command in a process of its own: it can be interrupted and goes on when
-this is called again, and what is done is not done again. What their test epochs brought is
-gathered in one file, from which alone the picture is drawn. What is compared is in `studies`.
+Each run has a process and a run directory of its own. It can be interrupted; the next call resumes
+it, and skips runs that are finished. The results of all test epochs go to one file, from which
+alone the figure is drawn. `benchmarks.studies` says what is compared.
 """
 
 import json
@@ -18,9 +18,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.report import processor
 from vast.analysis.drawing import save
-from vast.experiments import folder as files
+from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig
 from vast.experiments.runs import train
 from vast.training.metrics import read_metrics
@@ -32,24 +31,24 @@ PANELS = {
     "goals_per_1000_steps": "goals per 1000 steps",
     "reward_per_step": "reward per step",
 }
-LOST = -2.0
-"""a return below which it makes no difference how far"""
+LOWEST_RETURN = -2.0
+"""shown in a figure: first episodes may last for thousands of steps"""
 
 
 class Planned(NamedTuple):
-    """A run that there is to be, and the curve it is part of."""
+    """A run to be done, and the curve it is part of."""
 
     label: str
     config: RunConfig
 
-    def folder(self, runs: Path) -> Path:
-        """Return where it is."""
+    def directory(self, runs: Path) -> Path:
+        """Return its run directory."""
         words = self.label.lower().replace(" ", "-")
         return runs / f"{self.config.task}-{words}-{self.config.steps}-{self.config.seed}"
 
     def is_done(self, runs: Path) -> bool:
-        """Tell whether it has come to its end."""
-        saves = self.folder(runs) / files.SAVES
+        """Tell whether it is finished."""
+        saves = self.directory(runs) / files.SAVES
         lines = saves.read_text().splitlines() if saves.exists() else []
         return bool(lines) and int(json.loads(lines[-1])["step"]) >= self.config.steps
 
@@ -64,7 +63,7 @@ def planned(curves: dict[str, RunConfig], seeds: Iterable[int]) -> list[Planned]
 
 
 def run_all(runs: Path, wanted: list[Planned], workers: int) -> None:
-    """Run what is not done. Several at a time have a core each, the engines of Doom with them."""
+    """Do all unfinished runs. Several workers have a core each, shared with their Doom engine."""
     waiting = iter([run for run in wanted if not run.is_done(runs)])
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     with ThreadPoolExecutor(workers) as pool:
@@ -78,27 +77,28 @@ def run_all(runs: Path, wanted: list[Planned], workers: int) -> None:
 
 def _run_some(runs: Path, waiting: Iterator[Planned], cores: set[int] | None) -> bool:
     for run in waiting:
-        # A new process for each run: nothing that one leaves behind reaches another.
+        # A new process for each run: no run can affect another.
         context = multiprocessing.get_context("spawn")
-        process = context.Process(target=_run, args=(run.folder(runs), run.config, cores))
+        process = context.Process(target=_run, args=(run.directory(runs), run.config, cores))
         process.start()
         process.join()
-        print(f"{'done' if not process.exitcode else 'stopped'}: {run.folder(runs)}", flush=True)
+        state = "stopped" if process.exitcode else "finished"
+        print(f"{state}: {run.directory(runs)}", flush=True)
         if process.exitcode:
             return False
     return True
 
 
-def _run(folder: Path, config: RunConfig, cores: set[int] | None) -> None:
+def _run(directory: Path, config: RunConfig, cores: set[int] | None) -> None:
     if cores is not None:
         os.sched_setaffinity(0, cores)
-    if not train(folder, config):
+    if not train(directory, config):
         raise SystemExit(130)
 
 
 def gathered(runs: Path, wanted: list[Planned]) -> dict[str, Any]:
-    """Return what the test epochs of all runs brought, and what it takes to do them again."""
-    first = json.loads((wanted[0].folder(runs) / files.CONFIG).read_text(encoding="utf-8"))
+    """Return the test epochs of all runs, with the configs and versions to reproduce them."""
+    first = json.loads((wanted[0].directory(runs) / files.CONFIG).read_text(encoding="utf-8"))
     return {
         "task": wanted[0].config.task,
         "steps": wanted[0].config.steps,
@@ -108,27 +108,38 @@ def gathered(runs: Path, wanted: list[Planned]) -> dict[str, Any]:
     }
 
 
-def joined(report: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with the runs of other seeds that were recorded; they must be of its kind."""
-    differ = [name for name in report if name != "runs" and report[name] != recorded[name]]
+def merged(report: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with the recorded runs of other seeds, which must be of the same kind."""
+    new, old = _setup(report), _setup(recorded)
+    differ = [name for name in new if new[name] != old.get(name)]
     if differ:
-        raise SystemExit(f"the recorded runs have other {', '.join(differ)}: run all seeds")
+        raise SystemExit(f"{', '.join(differ)} must be those of the recorded runs: run all seeds")
     seeds = {run["seed"] for run in report["runs"]}
     others = [run for run in recorded["runs"] if run["seed"] not in seeds]
     return {**report, "runs": sorted(report["runs"] + others, key=lambda run: run["seed"])}
 
 
+def _setup(report: dict[str, Any]) -> dict[str, Any]:
+    """Return all but the runs; configs that earlier versions wrote get the present names."""
+    setup = {name: value for name, value in report.items() if name != "runs"}
+    if "configs" in setup:
+        setup["configs"] = {
+            label: files.run_config(config) for label, config in setup["configs"].items()
+        }
+    return setup
+
+
 def curve(runs: Path, run: Planned) -> dict[str, Any]:
     """Return the test epochs of one run."""
     config = run.config
-    rows = read_metrics(run.folder(runs) / files.METRICS)
+    rows = read_metrics(run.directory(runs) / files.METRICS)
     rows = [row for row in rows if row["step"] <= config.steps]
     tests = [row for row in rows if "eval/episodes" in row]
     per_1000 = 1000 / config.loop.eval_steps
     return {
         "label": run.label,
         "seed": config.seed,
-        "processor": processor(),
+        "processor": files.processor(),
         "wall_seconds": round(rows[-1]["wall_seconds"], 1),
         "step": [row["step"] for row in tests],
         "wall": [round(row["wall_seconds"], 1) for row in tests],
@@ -143,9 +154,9 @@ def draw(
     report: dict[str, Any],
     path: Path,
     panels: tuple[str, ...] = ("mean_return", "goals_per_1000_steps"),
-    goals: dict[str, float] | None = None,
+    targets: dict[str, float] | None = None,
 ) -> Path:
-    """Draw the mean and the range over seeds of each curve; `goals` are lines to be reached."""
+    """Draw the mean and the range over seeds of each curve, and targets as dashed lines."""
     figure = Figure(figsize=(4.8 * len(panels), 3.6), layout="constrained")
     axes = figure.subplots(1, len(panels), sharex=True, squeeze=False)[0]
     for ax, name in zip(axes, panels, strict=True):
@@ -156,13 +167,13 @@ def draw(
             ax.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
         for step in _interventions(report):
             ax.axvline(step, color="#7d7d7d", linewidth=0.8, linestyle=":")
-        if goals and name in goals:
-            ax.axhline(goals[name], color="#3c3c3c", linewidth=0.8, linestyle="--")
+        if targets and name in targets:
+            ax.axhline(targets[name], color="#3c3c3c", linewidth=0.8, linestyle="--")
         ax.set(xlabel="environment steps", ylabel=PANELS[name])
         ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
         low, high = ax.dataLim.intervaly
-        if name == "mean_return" and low < LOST:  # first episodes may last for thousands of steps
-            ax.set_ylim(LOST, high + 0.05 * (high - LOST))
+        if name == "mean_return" and low < LOWEST_RETURN:
+            ax.set_ylim(LOWEST_RETURN, high + 0.05 * (high - LOWEST_RETURN))
         ax.spines[["top", "right"]].set_visible(False)
     if len(report["configs"]) > 1:
         axes[0].legend(frameon=False, fontsize=8)
@@ -173,7 +184,7 @@ def draw(
 
 
 def _values(report: dict[str, Any], label: str, name: str) -> tuple[Any, Any]:
-    """Return steps, and values by seed; a test epoch in which no episode ended has no return."""
+    """Return steps, and values by seed, without test epochs in which no episode ended."""
     runs = [run for run in report["runs"] if run["label"] == label]
     steps = np.array(runs[0]["step"])
     values = np.array([run[name] for run in runs], float)

@@ -1,10 +1,10 @@
-"""Speed of the environments: steps per second, and the share of the bare engine's speed.
+"""Speed of the environments: steps per second, and the ratio to the bare engine.
 
-The bare engine does nothing but what no environment can do without: play four tics or frames and
-read the screen (of Pong the last two, for the brighter of both is seen). It plays the very episodes
-the environment played, for what is in view decides how long drawing takes. Short stretches of both
-are timed in turn, so that whatever else the machine does slows both alike; the ratio is the median
-over the rounds. Resets are timed apart.
+The bare engine does only what every environment must: play four tics or frames and read the screen
+(twice in Pong, whose observation is the maximum of the last two frames). It plays the same episodes
+as the environment, because the time to draw depends on what is in view. Short segments of both are
+timed in turns, so other work on the machine slows both; the ratio is the median over the rounds.
+Resets are timed separately.
 
     python -m benchmarks.envs [--json FILE] [--steps 400] [--rounds 15]
 """
@@ -29,19 +29,19 @@ TASKS = ("TMaze", "LargeMaze", "LargeMazeHazards", "HMaze", "PlusMaze", "Pong", 
 
 
 @dataclass
-class Stretch:
+class Segment:
     """Some steps of one episode that both play."""
 
     episode: Any
-    """of Doom: an `Episode`; of Pong: None, for all begin alike"""
+    """of Doom: an `Episode`; of Pong: None, because all episodes start alike"""
     earlier: list[int]
-    """actions of the episode before these steps, those of its random beginning included"""
+    """actions of the episode before these steps, including its random start"""
     actions: list[int]
     ends: bool
 
 
-class Played:
-    """An environment whose steps and resets are timed apart."""
+class TimedEnv:
+    """An environment whose steps and resets are timed separately."""
 
     def __init__(self, name: str) -> None:
         self.env = gymnasium.make(f"vast/{name}-v0", disable_env_checker=True).unwrapped
@@ -50,51 +50,49 @@ class Played:
         self.reset_times: list[float] = []
         self.env.reset(seed=0)
 
-    def play(self, actions: NDArray[np.int64]) -> tuple[float, list[Stretch]]:
-        """Play some actions; return the time their steps took and what was played."""
+    def play(self, actions: NDArray[np.int64]) -> tuple[float, list[Segment]]:
+        """Play some actions; return the time that their steps took, and the segments played."""
         spent = 0.0
-        stretches: list[Stretch] = []
-        begun = self._begin_stretch()
+        segments: list[Segment] = []
+        segment = self._begin_segment()
         for action in actions:
             begin = time.perf_counter()
             *_, terminated, truncated, _ = self.env.step(action)
             spent += time.perf_counter() - begin
-            begun.actions.append(int(action))
+            segment.actions.append(int(action))
             if terminated or truncated:
-                begun.ends = True
-                stretches.append(begun)
+                segment.ends = True
+                segments.append(segment)
                 self.reset()
-                begun = self._begin_stretch()
-        return spent, [*stretches, begun]
+                segment = self._begin_segment()
+        return spent, [*segments, segment]
 
     def reset(self) -> None:
-        """Begin another episode and note how long that took."""
+        """Start another episode, and record how long that took."""
         begin = time.perf_counter()
         self.env.reset()
         self.reset_times.append(time.perf_counter() - begin)
 
-    def _begin_stretch(self) -> Stretch:
+    def _begin_segment(self) -> Segment:
         episode = self.env._episode if isinstance(self.env, DoomMaze) else None
-        return Stretch(episode, list(episode.actions) if episode else [], [], False)
+        return Segment(episode, list(episode.actions) if episode else [], [], False)
 
 
 class BareDoom:
     """A Doom engine alone."""
 
     def __init__(self, env: DoomMaze) -> None:
-        self._engine = Engine(env._setting(OBSERVING))
+        self._engine = Engine(env._engine_config(OBSERVING))
         self._episode: Episode | None = None
 
-    def play(self, stretch: Stretch) -> float:
-        """Return the time it takes to play a stretch."""
-        if stretch.episode is not self._episode:
-            self._episode = stretch.episode
-            self._engine.begin(
-                replace(stretch.episode, actions=bytearray(stretch.earlier)),
-            )
+    def play(self, segment: Segment) -> float:
+        """Return the time that it takes to play a segment."""
+        if segment.episode is not self._episode:
+            self._episode = segment.episode
+            self._engine.begin(replace(segment.episode, actions=bytearray(segment.earlier)))
         game = self._engine._game
         begin = time.perf_counter()
-        for action in stretch.actions:
+        for action in segment.actions:
             game.make_action(PRESSED[action], ACTION_REPEAT)
             game.get_state()
         return time.perf_counter() - begin
@@ -111,17 +109,17 @@ class BarePong:
         self._pong = Pong()
         self._pong.reset(seed=0)
 
-    def play(self, stretch: Stretch) -> float:
-        """Return the time it takes to play a stretch."""
+    def play(self, segment: Segment) -> float:
+        """Return the time that it takes to play a segment."""
         emulator, keys, frames = self._pong._ale, self._pong._actions, self._pong._frames
         begin = time.perf_counter()
-        for action in stretch.actions:
+        for action in segment.actions:
             for frame in range(FRAME_SKIP):
                 emulator.act(keys[action])
                 if frame >= FRAME_SKIP - 2:
                     emulator.getScreenGrayscale(frames[frame % 2])
         spent = time.perf_counter() - begin
-        if stretch.ends:
+        if segment.ends:
             emulator.reset_game()
         return spent
 
@@ -130,7 +128,7 @@ class BarePong:
 
 
 def bare_engine(env: Any) -> BareDoom | BarePong | None:
-    """Return the engine under an environment, alone."""
+    """Return an environment's engine alone; None if it has none."""
     if isinstance(env, DoomMaze):
         return BareDoom(env)
     return BarePong() if isinstance(env, Pong) else None
@@ -139,24 +137,24 @@ def bare_engine(env: Any) -> BareDoom | BarePong | None:
 def measure(name: str, steps: int, rounds: int) -> dict[str, Any]:
     """Measure one environment, and its engine alone if it has one."""
     rng = np.random.default_rng(0)
-    played = Played(name)
-    bare = bare_engine(played.env)
+    timed = TimedEnv(name)
+    bare = bare_engine(timed.env)
     ours, alone = [], []
     for _ in range(rounds + 1):
-        spent, stretches = played.play(rng.integers(played.n_actions, size=steps))
+        spent, segments = timed.play(rng.integers(timed.n_actions, size=steps))
         ours.append(spent / steps)
         if bare is not None:
-            alone.append(sum(bare.play(stretch) for stretch in stretches) / steps)
+            alone.append(sum(bare.play(segment) for segment in segments) / steps)
     for _ in range(10):
-        played.reset()
-    # The first round warms up.
+        timed.reset()
+    # The first round is a warm-up.
     row: dict[str, Any] = {"environment": name, "steps_per_second": 1 / np.median(ours[1:])}
     if bare is not None:
         row["bare_engine_steps_per_second"] = 1 / np.median(alone[1:])
         row["ratio"] = float(np.median(np.divide(alone[1:], ours[1:])))
         bare.close()
-    row["reset_ms"] = 1000 * float(np.median(played.reset_times))
-    played.env.close()
+    row["reset_ms"] = 1000 * float(np.median(timed.reset_times))
+    timed.env.close()
     return row
 
 
@@ -168,9 +166,9 @@ def main(
     """Measure the environments.
 
     Args:
-        json_file: write all numbers there, too
-        steps: steps per stretch
-        rounds: stretches of each kind
+        json_file: also write the results to this file
+        steps: environment steps per round
+        rounds: how often each is timed
     """
     console = report_console()
     report: dict[str, Any] = {"machine": machine("vizdoom", "ale-py", "gymnasium", "numpy")}

@@ -1,40 +1,42 @@
-"""How long a decision takes when the memory holds so and so many entries.
+"""How long a decision takes, by the number of entries in the memory.
 
-NEC and MFEC are also held against what no exact search can avoid: one matrix product of the query
-with all keys of each action. Both take turns; the ratio is the median. Large memories are inverted,
-as in their preset `paper`; recall is the share of the nearest neighbours that are found.
+NEC and MFEC are also compared with what no exact search can avoid: one matrix product of the query
+with all keys of each action. Both take turns; the ratio is the median. Their memories are searched
+by inverted files, as in their preset `paper`; recall is the share of nearest neighbours found.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from itertools import islice
 from statistics import median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.agents.ddqn.mind import PrioritizedDDQNMind
-from vast.agents.lsh.mind import LSHMind
-from vast.agents.mfec.mind import MFECMind
-from vast.agents.nec.mind import NECMind
-from vast.agents.neighbours import Keys, Memory
-from vast.agents.registry import KINDS
-from vast.agents.vast.mind import VaSTMind
-from vast.envs.tasks import make_env
-from vast.replay.shrinking import Shrinking
-from vast.training.actor import spaces_of
+from benchmarks.random_walk import random_walk
+from vast.agents.base import Agent
+from vast.agents.ddqn import PrioritizedDDQN
+from vast.agents.mfec import MFEC
+from vast.agents.nec.agent import NEC
+from vast.agents.neighbours import Keys, KeyValueMemory
+from vast.agents.registry import agent_named
+from vast.agents.table import TableAgent
+from vast.replay.resizing import Resizer
+from vast.tasks import make_env
+from vast.training.plain import with_changes
+from vast.training.spaces import spaces_of
 
 FRAMES = 300
 CALLS = 20
 """decisions timed in a turn"""
 FLIPPED = 4
-"""bits in which a state of the table differs from one seen"""
+"""bits in which a state of the table differs from an observed one"""
 
 
 def growth(task: str, agents: list[str], entries: tuple[int, ...], turns: int) -> list[Any]:
-    """Return rows of milliseconds per decision, with so many entries per action."""
-    frames = seen_in(task)
+    """Return the milliseconds per decision of each agent, by entries per action."""
+    frames = observed_in(task)
     return [
         {"agent": name, "entries_per_action": size, **measured(task, name, size, frames, turns)}
         for name in agents
@@ -42,96 +44,90 @@ def growth(task: str, agents: list[str], entries: tuple[int, ...], turns: int) -
     ]
 
 
-def seen_in(task: str) -> NDArray[Any]:
+def observed_in(task: str) -> NDArray[Any]:
     """Return frames of a random walk."""
-    env, rng, frames = make_env(task), np.random.default_rng(0), []
-    frames.append(env.reset(seed=0)[0])
-    while len(frames) < FRAMES:
-        seen, _, terminated, truncated, _ = env.step(np.int64(rng.integers(3)))
-        frames.append(env.reset()[0] if terminated or truncated else seen)
-    env.close()
-    return np.stack(frames)
+    return np.stack(list(islice(random_walk(task), FRAMES)))
 
 
 def measured(task: str, name: str, size: int, frames: NDArray[Any], turns: int) -> dict[str, float]:
-    """Return what one agent takes, with a memory of its own."""
-    mind = made(task, name, size, frames.shape[1:])
+    """Return how long an agent with a memory of this size takes."""
+    agent = new_agent(task, name, size)
     rng = np.random.default_rng(1)
-    policy = mind.policy(0.0, rng)
+    policy = agent.policy(0.0, rng)
 
     def decide() -> None:
         policy.begin(frames[rng.integers(len(frames))])
         policy.act()
 
     also: dict[str, float] = {}
-    if isinstance(mind, VaSTMind | LSHMind):
-        also = fill_table(mind, frames, size, rng)
-    elif isinstance(mind, MFECMind | NECMind):
-        also = fill_memories(mind, frames, size, turns, rng)
-    else:
-        also = fill_ranks(mind, size, turns, rng)
+    if isinstance(agent, TableAgent):
+        also = fill_table(agent, frames, size, rng)
+    elif isinstance(agent, MFEC | NEC):
+        also = fill_memories(agent, frames, size, turns, rng)
+    elif isinstance(agent, PrioritizedDDQN):
+        also = fill_ranks(agent, size, turns, rng)
     result = {"ms_per_decision": milliseconds(decide, turns), **also}
-    mind.close()
+    agent.close()
     return result
 
 
-def made(task: str, name: str, size: int, shape: tuple[int, ...]) -> Any:
-    """Return an agent that can remember so much."""
+def new_agent(task: str, name: str, size: int) -> Agent:
+    """Return an agent whose memory has room for this many entries per action."""
     env = make_env(task)
-    config = KINDS[name].preset("cpu", task, shape)
-    field = {"mfec": "capacity", "nec": "capacity", "ddqn": "replay"}.get(name)
-    if field is not None:
-        config = replace(config, **{field: size})
-    if name in ("mfec", "nec"):
-        config = replace(config, index="inverted")
-    mind = KINDS[name].make(spaces_of(env), config, np.random.SeedSequence(0))
+    spaces = spaces_of(env)
     env.close()
-    return mind
+    spec = agent_named(name)
+    config = with_changes(spec.preset("cpu", task, spaces.shape), size_changes(name, size))
+    return spec.agent_class(spaces, config=config)
 
 
-def as_seen(mind: Any, frames: NDArray[Any]) -> NDArray[Any]:
-    """Return frames as an agent sees them, each alone: [N, 1, *shape]."""
-    small = Shrinking(frames.shape[1:], mind.config.resize)
-    return np.stack([small(frame) for frame in frames])[:, None]
+def size_changes(name: str, size: int) -> dict[str, Any]:
+    """Return the changes of a config that set the size of the memory."""
+    if name in ("mfec", "nec"):
+        return {"capacity": size, "index": "inverted"}
+    return {"replay": size} if name == "ddqn" else {}  # a table grows as it must
+
+
+def as_stored(agent: Agent, frames: NDArray[Any]) -> NDArray[Any]:
+    """Return frames as an agent stores them, each without history: [N, 1, *shape]."""
+    resize = Resizer(frames.shape[1:], agent.config.resize)
+    return np.stack([resize(frame) for frame in frames])[:, None]
 
 
 def fill_table(
-    mind: VaSTMind | LSHMind, frames: NDArray[Any], size: int, rng: np.random.Generator
+    agent: TableAgent, frames: NDArray[Any], size: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Let each action have been taken so often in states like those seen but for some bits.
+    """Add this many transitions per action, from states a few bits away from observed ones.
 
-    In those seen themselves nothing was ever done, so that each decision asks the nearest states;
-    return how far these are.
+    The observed states themselves stay unknown, so each decision searches for the nearest ones;
+    return how many bits these are away.
     """
-    seen = as_seen(mind, frames)
-    if isinstance(mind, VaSTMind):
-        states, n_bits = mind.tabulator.encode(seen), mind.config.model.n_bits
-    else:
-        states = np.array([mind.encode(each) for each in seen], np.uint64)
-        n_bits = mind.config.n_bits
+    states = agent.encoder.encode(as_stored(agent, frames))
+    config = agent.config
+    n_bits = config.model.n_bits if agent.name == "vast" else config.n_bits
     width = n_bits // FLIPPED
-    for action in range(mind.n_actions):
+    for action in range(agent.n_actions):
         chosen = states[rng.integers(len(states), size=size)]
         for part in range(FLIPPED):  # one bit in each part of the code
             bits = rng.integers(part * width, (part + 1) * width, size=size, dtype=np.uint64)
             chosen ^= np.uint64(1) << bits
         chosen = chosen[~np.isin(chosen, states)]
         n = len(chosen)
-        mind.table.add_many(
+        agent.table.add_many(
             chosen, np.full(n, action), rng.random(n), np.roll(chosen, 1), np.zeros(n, np.bool_)
         )
-    distances = [mind.table.estimate(state)[1].mean() for state in states.tolist()]
+    distances = [agent.table.estimate(state)[1].mean() for state in states.tolist()]
     return {"bits_away": float(np.mean(distances))}
 
 
 def fill_memories(
-    mind: MFECMind | NECMind, frames: NDArray[Any], size: int, turns: int, rng: np.random.Generator
+    agent: MFEC | NEC, frames: NDArray[Any], size: int, turns: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Fill the memories with keys like those seen; return how long a lookup takes."""
-    keys = np.stack([mind.embed(each) for each in as_seen(mind, frames)])
+    """Fill the memories with keys like the observed ones; return how long a lookup takes."""
+    keys = np.stack([agent.embed(each) for each in as_stored(agent, frames)])
     apart = np.float32(0.1 * keys.std(0).mean())
     stored = []
-    memories = mind.memories if isinstance(mind, MFECMind) else mind.dictionary.memories
+    memories = agent.memories if isinstance(agent, MFEC) else agent.dictionary.memories
     for memory in memories:
         chosen = keys[rng.integers(len(keys), size=size)]
         chosen += apart * rng.standard_normal(chosen.shape, np.float32)
@@ -140,10 +136,12 @@ def fill_memories(
             {"keys": chosen, "values": rng.random(size), "used": np.arange(size), "clock": size}
         )
     queries = keys + apart * rng.standard_normal(keys.shape, np.float32)
-    look: Callable[[Any], Any] = mind._look if isinstance(mind, MFECMind) else mind.dictionary.look
+    look_up: Callable[[Any], Any] = (
+        agent._look_up if isinstance(agent, MFEC) else agent.dictionary.look_up
+    )
 
     def lookup() -> None:
-        look(queries[rng.integers(len(queries))])
+        look_up(queries[rng.integers(len(queries))])
 
     def products() -> None:
         query = queries[rng.integers(len(queries))]
@@ -154,39 +152,39 @@ def fill_memories(
     return {
         "ms_per_lookup": 1000 * median(mine for mine, _ in both),
         "of_products": median(mine / theirs for mine, theirs in both),
-        "recall_percent": 100 * recall(memories[0], queries, mind.config.neighbours),
+        "recall_percent": 100 * recall(memories[0], queries, agent.config.neighbours),
     }
 
 
-def recall(memory: Memory, queries: Keys, k: int) -> float:
+def recall(memory: KeyValueMemory, queries: Keys, k: int) -> float:
     """Return the share of the nearest neighbours that a memory finds."""
-    exact = Memory(memory.capacity, memory.width)
+    exact = KeyValueMemory(memory.capacity, memory.width)
     exact.load_state_dict(memory.state_dict())
     both = zip(exact.nearest(queries, k).rows, memory.nearest(queries, k).rows, strict=True)
     return float(np.mean([np.isin(wanted, found).mean() for wanted, found in both]))
 
 
 def fill_ranks(
-    mind: PrioritizedDDQNMind, size: int, turns: int, rng: np.random.Generator
+    agent: PrioritizedDDQN, size: int, turns: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Let so many steps have priorities; return how long it takes to draw a minibatch."""
+    """Give this many steps a priority; return how long it takes to draw a minibatch."""
     none = np.zeros(0, np.int64)
     priorities = np.linspace(1, 0, size)
-    mind.ranks.load_state_dict(
+    agent.ranks.load_state_dict(
         {"order": np.arange(size), "priority": priorities}
         | dict.fromkeys(("new", "changed", "changed_to"), none)
     )
 
     def draw() -> None:
-        mind.ranks.revise(0)
-        drawn = mind.ranks.draw(rng, mind.config.batch, 0.5).numbers
-        mind.ranks.set_priorities(drawn, rng.random(len(drawn)))
+        agent.ranks.revise(0)
+        drawn = agent.ranks.draw(rng, agent.config.batch, 0.5).numbers
+        agent.ranks.set_priorities(drawn, rng.random(len(drawn)))
 
     return {"ms_per_draw": milliseconds(draw, turns)}
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Return how long some calls took, each."""
+    """Return the mean duration of some calls."""
     begin = time.perf_counter()
     for _ in range(CALLS):
         call()

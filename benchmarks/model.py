@@ -1,10 +1,10 @@
-"""Speed of training the model: a step on 128 transitions, against plain PyTorch.
+"""Speed of training the model: a step on 128 transitions, compared with plain PyTorch.
 
-What is compared takes turns in one run, so that whatever else the machine does slows all alike. The
-time of one thread is the processor's, that of several is the clock's.
-Every row trains on as many transitions per step, single ones unless it says segments: 16 segments
-of 8 encode 144 frames where 128 single transitions encode 256. Networks are those of the presets
-`paper` (convolutions on 60x80) and `cpu` (perceptrons on 15x20).
+All take turns in one run, so other work on the machine slows all of them. One thread is timed by
+processor time, several by the clock. Every row trains on the same number of transitions per step,
+single ones unless it says segments: 16 segments of 8 encode 144 frames, where 128 single
+transitions encode 256. Networks are those of the presets `paper` (convolutions on 60x80) and `cpu`
+(perceptrons on 15x20).
 
     python -m benchmarks.model [--json FILE] [--threads 1 2] [--history 0 3] [--repeats 7]
         [--compiled]
@@ -23,9 +23,9 @@ import tyro
 from benchmarks.plain_model import PlainTabulator
 from benchmarks.report import machine, report_console, show, write_json
 from benchmarks.timing import Timed, take_turns
-from vast.agents.vast.presets import cpu, paper
+from vast.agents.vast.presets import preset
 from vast.model import Batch, ModelConfig, Tabulator
-from vast.model.networks import lay_out
+from vast.model.networks import set_memory_format
 
 SHAPE = (60, 80, 3)
 SMALL = (15, 20, 3)
@@ -56,15 +56,15 @@ def tabulator(config: ModelConfig, shape: tuple[int, ...]) -> Tabulator:
 
 
 def in_planes(config: ModelConfig, shape: tuple[int, ...]) -> Tabulator:
-    """Return one of ours whose images are planes of one channel each, as in plain PyTorch."""
+    """Return a tabulator whose images are planes of one channel each, as in plain PyTorch."""
     made = tabulator(config, shape)
-    made.model.observations.layout = torch.contiguous_format
-    lay_out(made.model, torch.contiguous_format)
+    made.model.observations.memory_format = torch.contiguous_format
+    set_memory_format(made.model, torch.contiguous_format)
     return made
 
 
 def steps(train: Callable[[Batch], Any], data: Batch, n: int) -> Timed:
-    """Return a run of n training steps."""
+    """Return a function that times n training steps."""
 
     def run() -> tuple[float, float]:
         clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
@@ -79,7 +79,7 @@ def steps(train: Callable[[Batch], Any], data: Batch, n: int) -> Timed:
 def measured(
     config: ModelConfig, shape: tuple[int, ...], repeats: int, compiled: bool
 ) -> dict[str, float]:
-    """Return training steps per second, by what does them."""
+    """Return training steps per second of each implementation."""
     conv = config.network.kind == "conv"
     n = 1 if conv else 20
     single, segments = (batch(shape, config.history, length) for length in (1, SEGMENT))
@@ -101,18 +101,18 @@ def measured(
 
 def main(
     threads: Annotated[tuple[int, ...], tyro.conf.arg(help="numbers of threads")] = (1, 2),
-    history: Annotated[tuple[int, ...], tyro.conf.arg(help="earlier frames seen, k")] = (0, 3),
+    history: Annotated[tuple[int, ...], tyro.conf.arg(help="earlier frames, k")] = (0, 3),
     repeats: Annotated[int, tyro.conf.arg(help="turns that each takes")] = 7,
     compiled: Annotated[
-        bool, tyro.conf.arg(help="also by torch.compile; needs a C++ compiler and a minute")
+        bool, tyro.conf.arg(help="also time torch.compile; needs a C++ compiler and a minute")
     ] = False,
-    json: Annotated[Path | None, tyro.conf.arg(help="also write the numbers to this file")] = None,
+    json: Annotated[Path | None, tyro.conf.arg(help="also write the results to this file")] = None,
 ) -> None:
     console = report_console()
     rows: list[dict[str, Any]] = []
     for name, config, shape in (
-        ("paper", paper(None, SHAPE).model, SHAPE),
-        ("cpu", cpu(None, SHAPE).model, SMALL),
+        ("paper", preset("paper", None, SHAPE).model, SHAPE),
+        ("cpu", preset("cpu", None, SHAPE).model, SMALL),
     ):
         for k in history:
             for count in threads:

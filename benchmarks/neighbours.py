@@ -1,12 +1,11 @@
-"""Speed of nearest neighbours, exact ones and those in an inverted file, and how many it finds.
+"""Speed of nearest-neighbour search, exact and by an inverted file, and the recall of the latter.
 
-The measure is the one matrix product that no exact search can avoid. All take turns, so that
-whatever else the machine does slows all alike; ratios are medians over the rounds. Queries are one,
-as for a decision, and eleven, as a third of a minibatch. Keys lie near a curved surface of three
-dimensions, as those of places and directions do; with `--task`, they are MFEC's keys of a random
-walk in that task, among which the inverted file has a harder time. Neighbours, lists and probes
-are those of MFEC and NEC; centroids are made when the memory has 40 000 entries, and the others
-are added later.
+The unit is the one matrix product that no exact search can avoid. All take turns, so other work on
+the machine slows all of them; ratios are medians over the rounds. There is one query, as for a
+decision, or eleven, a third of a minibatch. Keys are near a curved surface of three dimensions,
+like those of places and headings; with `--task`, they are MFEC's keys of a random walk in that
+task, which are harder for the inverted file. The numbers of neighbours, lists and probes are those
+of MFEC and NEC; centroids are computed at 40 000 entries, and the other entries are added later.
 
     python -m benchmarks.neighbours [--json FILE] [--entries 50000 500000] [--rounds 9]
         [--task plus-maze]
@@ -25,31 +24,31 @@ import tyro
 from numpy.typing import NDArray
 
 from benchmarks.growth import recall
+from benchmarks.random_walk import random_walk
 from benchmarks.report import machine, report_console, show, write_json
-from vast.agents.mfec.config import MFECConfig
+from vast.agents.mfec import MFECConfig, preset
 from vast.agents.nec.config import NECConfig
-from vast.agents.neighbours import Keys, Memory
+from vast.agents.neighbours import Keys, KeyValueMemory
 from vast.agents.projection import Projection
-from vast.agents.registry import KINDS
-from vast.envs.tasks import make_env
-from vast.replay.shrinking import Shrinking
+from vast.replay.resizing import Resizer
+from vast.tasks import task_named
 
 Draw = Callable[[int], Keys]
 
 WIDTH = 64
-OFF = 0.05
-"""how far keys are off the surface in each of their numbers, which are between -1 and 1"""
+NOISE = 0.05
+"""standard deviation of keys around the surface, in coordinates between -1 and 1"""
 ASKED = 500
-"""queries by which recall is measured"""
+"""queries for the estimate of recall"""
 MOVED = 1600
-"""keys, as a training step of NEC moves at most: 32 times 50"""
+"""keys that a training step of NEC moves at most: 32 times 50"""
 
 
 def places(n: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return keys near a surface of three dimensions that bends in all."""
+    """Return keys near a curved surface of three dimensions."""
     directions = np.random.default_rng(0).standard_normal((3, WIDTH))
     keys: NDArray[np.float32] = np.sin(rng.random((n, 3)) * 3 @ directions).astype(np.float32)
-    keys += np.float32(OFF) * rng.standard_normal(keys.shape, np.float32)
+    keys += np.float32(NOISE) * rng.standard_normal(keys.shape, np.float32)
     return keys
 
 
@@ -59,22 +58,17 @@ def timed(what: Callable[[], Any]) -> float:
     return time.perf_counter() - begin
 
 
-def walk(task: str) -> Iterator[NDArray[np.float32]]:
-    """Yield the keys of a random walk, as MFEC's preset `paper` has them."""
-    env, rng = make_env(task), np.random.default_rng(0)
-    seen = env.reset(seed=0)[0]
-    config = KINDS["mfec"].preset("paper", task, seen.shape)
-    small = Shrinking(seen.shape, config.resize)
-    project = Projection(small(seen).shape, 0, WIDTH, 0.0, np.random.SeedSequence(0))
-    while True:
-        yield project(small(seen)[None])
-        seen, _, terminated, truncated, _ = env.step(np.int64(rng.integers(3)))
-        if terminated or truncated:
-            seen = env.reset()[0]
+def keys_of_walk(task: str) -> Iterator[Keys]:
+    """Yield the keys that MFEC's preset `paper` gives the observations of a random walk."""
+    shape = task_named(task).shape
+    resize = Resizer(shape, preset("paper", task, shape).resize)
+    project = Projection(resize.shape, 0, WIDTH, 0.0, np.random.SeedSequence(0))
+    for observation in random_walk(task):
+        yield project(resize(observation)[None])
 
 
-def walked(keys: Iterator[Keys], n: int) -> Keys:
-    """Go on by n steps."""
+def next_keys(keys: Iterator[Keys], n: int) -> Keys:
+    """Return the next n keys."""
     return np.stack(list(islice(keys, n)))
 
 
@@ -82,11 +76,11 @@ def measured(entries: int, rounds: int, draw: Draw) -> list[dict[str, Any]]:
     rng = np.random.default_rng(1)
     keys = draw(entries)
     asked = draw(ASKED)
-    exact = Memory(entries, WIDTH)
+    exact = KeyValueMemory(entries, WIDTH)
     adding = timed(lambda: [exact.add(key, 0.0) for key in keys])
     rows = []
     for config in (MFECConfig(index="inverted"), NECConfig(index="inverted")):
-        k, inverted = config.neighbours, Memory(entries, WIDTH, config.inverted)
+        k, inverted = config.neighbours, KeyValueMemory(entries, WIDTH, config.inverted)
         for key in keys:
             inverted.add(key, 0.0)
         for count in (1, 11):
@@ -109,17 +103,17 @@ def measured(entries: int, rounds: int, draw: Draw) -> list[dict[str, Any]]:
 
 
 def turn(
-    exact: Memory, inverted: Memory, keys: Keys, queries: Keys, k: int
+    exact: KeyValueMemory, inverted: KeyValueMemory, keys: Keys, queries: Keys, k: int
 ) -> tuple[float, float, float]:
-    """Return the time of an exact search in products, in inverted ones and in ms."""
+    """Return the time of an exact search: in products, in inverted searches, in milliseconds."""
     product = timed(partial(np.matmul, keys, queries.T))
     slow = timed(partial(exact.nearest, queries, k))
     fast = timed(partial(inverted.nearest, queries, k))
     return slow / product, slow / fast, 1000 * slow
 
 
-def moving(memory: Memory, rng: np.random.Generator) -> float:
-    """Return how long it takes to move as many keys as a training step of NEC moves, and back."""
+def moving(memory: KeyValueMemory, rng: np.random.Generator) -> float:
+    """Return how long it takes to move as many keys as a training step of NEC does."""
     rows = rng.choice(len(memory), MOVED, replace=False)
     old = memory.keys(rows)
     new = old + np.float32(0.01) * rng.standard_normal(old.shape, np.float32)
@@ -132,15 +126,15 @@ def main(
         500_000,
     ),
     rounds: Annotated[int, tyro.conf.arg(help="how often each is timed")] = 9,
-    task: Annotated[str | None, tyro.conf.arg(help="where keys come from; None: drawn")] = None,
-    json: Annotated[Path | None, tyro.conf.arg(help="also write the numbers to this file")] = None,
+    task: Annotated[str | None, tyro.conf.arg(help="whose observations; None: random keys")] = None,
+    json: Annotated[Path | None, tyro.conf.arg(help="also write the results to this file")] = None,
 ) -> None:
     console = report_console()
     draw: Draw = partial(places, rng=np.random.default_rng(1))
     if task is not None:
-        draw = partial(walked, walk(task))
+        draw = partial(next_keys, keys_of_walk(task))
     rows = [row for size in entries for row in measured(size, rounds, draw)]
-    show(console, f"nearest keys of {WIDTH} numbers", rows)
+    show(console, f"nearest of keys with {WIDTH} dimensions", rows)
     if json is not None:
         write_json({"machine": machine("numpy", "faiss-cpu"), "neighbours": rows}, json)
 

@@ -1,18 +1,18 @@
-"""What the table could do with perfect codes: VaST's planning on the true place and heading.
+"""The oracle: VaST's planning on states that are the true place and heading.
 
-The observation is the pose, and its code counts bins: the Hamming distance of two codes is how many
-bins of place and heading lie between them. Nothing is trained. All else is the agent of the cpu
-preset, but for smoothing and, in one case, the last action: exploration, restlessness, sweeping.
+The observation is the pose, and its state counts bins: the Hamming distance of two states is the
+number of bins of place and heading between them. Nothing is trained. All else is the agent of the
+preset `cpu`, except for smoothing and, in one case, the last action in the state.
 
     python -m benchmarks.oracle
-    python -m benchmarks.oracle --cases h-maze    # the runs of other cases are kept
+    python -m benchmarks.oracle --cases h-maze    # keep the recorded runs of other cases
 
 The results go to results/oracle.json.
 """
 
 import json
 import time
-from dataclasses import replace
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -25,28 +25,30 @@ from rich.console import Console
 
 from benchmarks.report import machine, show, write_json
 from vast import VaST
+from vast.agents.encoders import FixedEncoder
 from vast.agents.vast.config import VaSTConfig
-from vast.agents.vast.presets import cpu
-from vast.envs.tasks import make_env, task_named
+from vast.agents.vast.presets import preset
 from vast.errors import unknown
 from vast.model import codes
-from vast.training.actor import spaces_of
+from vast.tasks import make_env, task_named
+from vast.training.plain import with_changes
+from vast.training.protocol import Env
 
 HEADINGS = 12
-"""bits for the heading: a circle of 24 bins"""
+"""bits for the heading, which tell 24 bins apart"""
 
 
 class Bins(NamedTuple):
-    """How places are told apart."""
+    """Into which bins places are divided."""
 
     low: tuple[float, float]
     high: tuple[float, float]
     size: float
-    """units"""
+    """of a bin, in map units"""
 
 
 class Case(NamedTuple):
-    """A task, for how long it is learned, and its bins."""
+    """A task, how long to train, and the states."""
 
     task: str
     steps: int
@@ -59,24 +61,24 @@ H_MAZE = (-1344, -576), (960, 576)
 CASES = {
     "t-maze": Case("t-maze", 10_000, Bins((-320, -576), (320, 64), 48), 1.0, True),
     "plus-maze": Case("plus-maze", 15_000, Bins((-576, -576), (576, 576), 48), 1.0, True),
-    # Here the next bin may lie behind a wall, so that neighbours tell little of each other.
+    # Here the next bin may be behind a wall, so its values say little about this one.
     "h-maze": Case("h-maze", 150_000, Bins(*H_MAZE, 72), 0.0, False),
-    # Is it the place that is not known well enough, or how one moves?
+    # Which matters more: a finer place, or how the agent moves?
     "h-maze-coarse": Case("h-maze", 150_000, Bins(*H_MAZE, 90), 0.0, False),
     "h-maze-coarse-last-action": Case("h-maze", 150_000, Bins(*H_MAZE, 90), 0.0, True),
     "large-maze": Case("large-maze", 150_000, Bins((-512, -512), (512, 512), 48), 0.0, False),
 }
 
 
-class Poses(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """A world that shows where one is instead of what one sees."""
+class PoseObservations(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose observation is the pose instead of the image."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+    def __init__(self, env: Env) -> None:
         super().__init__(env)
         self.observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float32)
 
     def reset(self, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
+        """Start an episode."""
         _, info = self.env.reset(**options)
         return _pose(info), info
 
@@ -90,15 +92,15 @@ def _pose(info: dict[str, Any]) -> NDArray[np.float32]:
     return np.array([info["x"], info["y"], info["angle"]], np.float32)
 
 
-class Encoder:
-    """Codes of poses, in the place of a trained encoder."""
+class PlaceBins(FixedEncoder):
+    """Encodes poses as states: one bit per mark of place and heading."""
 
-    def __init__(self, bins: Bins, n_actions: int) -> None:
-        self.bins, self.n_actions, self.steps, self.fitted = bins, n_actions, 0, True
+    def __init__(self, bins: Bins) -> None:
+        self.bins = bins
 
-    def encode(self, poses: NDArray[Any], newest: bool = False) -> NDArray[np.uint64]:
-        """Return the codes of poses, [N, 1, 3]."""
-        x, y, angle = np.moveaxis(poses.reshape(-1, 3).astype(float), 1, 0)
+    def encode(self, histories: NDArray[Any]) -> NDArray[np.uint64]:
+        """Return the states of poses, [N, 1, 3]."""
+        x, y, angle = np.moveaxis(histories.reshape(-1, 3).astype(float), 1, 0)
         low, high, size = self.bins
         parts = [_scale(x, low[0], high[0], size), _scale(y, low[1], high[1], size)]
         turned = np.floor(angle % 360 / 360 * 2 * HEADINGS)[:, None]
@@ -106,72 +108,60 @@ class Encoder:
         parts.append((turned - np.arange(HEADINGS)) % (2 * HEADINGS) < HEADINGS)
         return codes.pack(np.concatenate(parts, 1))
 
-    def publish(self) -> None:
-        """Have nothing to publish."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Have nothing to save."""
-        return {}
-
     @property
-    def bits(self) -> int:
-        """How many a code has."""
+    def n_bits(self) -> int:
+        """The number of bits of a state."""
         low, high, size = self.bins
         return HEADINGS + sum(int((b - a) / size) for a, b in zip(low, high, strict=True))
 
 
 def _scale(x: NDArray[Any], low: float, high: float, size: float) -> NDArray[np.bool_]:
-    """Return which marks of a scale lie below each number."""
+    """Return which marks of a scale are below each coordinate."""
     marks = low + size * (1 + np.arange(int((high - low) / size)))
     below: NDArray[np.bool_] = x[:, None] >= marks
     return below
 
 
-def oracle_config(case: Case, bits: int) -> VaSTConfig:
-    """Return the task's own numbers, but for the model, which is not used."""
-    own = cpu(case.task, task_named(case.task).shape)
-    usual = cpu(None, (3,))
-    return replace(
-        own,
-        resize=None,
-        model=replace(usual.model, n_bits=bits, standardise=False),
-        training=replace(own.training, burst=0, freeze_after=0, overlap=False, retabulate=0),
-        planning=replace(own.planning, smoothing=case.smoothing),
-        last_action=case.last_action,
-    )
+def oracle_config(case: Case, n_bits: int) -> VaSTConfig:
+    """Return the task's preset for states of this many bits."""
+    changes = {
+        "resize": None,
+        "model.n_bits": n_bits,
+        "extensions.smoothing": case.smoothing,
+        "extensions.last_action": case.last_action,
+    }
+    return with_changes(preset("cpu", case.task, task_named(case.task).shape), changes)
 
 
 def learn(name: str, seed: int, test_steps: int) -> dict[str, Any]:
-    """Return what an agent that knows where it is reaches."""
+    """Train an agent that knows where it is, and return the results of a test."""
     case = CASES[name]
-    env = Poses(make_env(case.task))
-    encoder = Encoder(case.bins, spaces_of(env).n_actions)
-    begin = time.perf_counter()
-    agent = VaST(env, seed=seed, config=oracle_config(case, encoder.bits))
-    mind: Any = agent.mind
-    mind.tabulator = encoder
-    agent.learn(case.steps)
-    seconds = time.perf_counter() - begin
-    tests = Poses(make_env(case.task))
-    found = agent.evaluate(tests, steps=test_steps, seed=seed)
-    agent.close()
-    env.close()
-    tests.close()
-    return {
-        "case": name,
-        "seed": seed,
-        "steps": case.steps,
-        "mean_return": found["mean_return"],
-        "goals_per_1000_steps": found["goals"] * 1000 / test_steps,
-        "states": len(mind.table),
-        "wall_seconds": round(seconds, 1),
-    }
+    encoder = PlaceBins(case.bins)
+    config = oracle_config(case, encoder.n_bits)
+    with (
+        closing(PoseObservations(make_env(case.task))) as env,
+        closing(PoseObservations(make_env(case.task))) as test_env,
+        closing(VaST(env, seed=seed, config=config, encoder=encoder)) as agent,
+    ):
+        begin = time.perf_counter()
+        agent.learn(case.steps)
+        seconds = time.perf_counter() - begin
+        found = agent.evaluate(test_env, steps=test_steps, seed=seed)
+        return {
+            "case": name,
+            "seed": seed,
+            "steps": case.steps,
+            "mean_return": found["mean_return"],
+            "goals_per_1000_steps": found["goals"] * 1000 / test_steps,
+            "states": len(agent.table),
+            "wall_seconds": round(seconds, 1),
+        }
 
 
 def main(
     cases: Annotated[tuple[str, ...], tyro.conf.arg(help="which cases")] = tuple(CASES),
     seeds: Annotated[tuple[int, ...], tyro.conf.arg(help="which seeds")] = (0, 1, 2),
-    test_steps: Annotated[int, tyro.conf.arg(help="of the test at the end")] = 3000,
+    test_steps: Annotated[int, tyro.conf.arg(help="environment steps of the test")] = 3000,
     out: Annotated[Path, tyro.conf.arg(help="the file of results")] = Path("results/oracle.json"),
 ) -> None:
     for name in cases:

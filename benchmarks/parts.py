@@ -1,8 +1,8 @@
-"""Where the seconds of a training run go: an agent and its world with a stopwatch on each part.
+"""Where the time of a training run goes: an agent and its environment with a timer on each part.
 
-Test epochs and checkpoints are left out. Each second of a thread is counted once, for the innermost
-part at work; what belongs to no part is the rest. Three phases are told apart: the burn-in, the
-burst of training at its end, and what comes after.
+There are no test epochs and no checkpoints. Each second of a thread counts once, for the innermost
+part; what belongs to no part is the rest. A run has three phases: the burn-in, the burst of
+training at its end, and what comes after.
 """
 
 import time
@@ -12,41 +12,51 @@ from typing import Any
 import numpy as np
 
 from benchmarks.stopwatch import Shares
-from vast.agents.registry import KINDS
-from vast.agents.vast.mind import VaSTMind
-from vast.envs.tasks import make_env
+from vast.agents.vast.agent import VaST
+from vast.agents.vast.extensions.recent_rewards import RecentRewards
+from vast.agents.vast.extensions.repeat_penalty import RepeatPenalty
 from vast.experiments.config import RunConfig
-from vast.training.actor import Actor, spaces_of
-from vast.training.loop import Loop, Row
-from vast.training.protocol import Agent
+from vast.tasks import make_env
+from vast.training.actor import Actor
+from vast.training.callbacks import Callback
+from vast.training.protocol import Env, Trainable
+from vast.training.trainer import Trainer
 
 PARTS = {
     "environment": ("env.step", "env.reset"),
     "digest of the episode": ("actor._act", "actor._begin"),
-    "storing frames": ("mind._shrinking", "mind.replay.begin", "mind.replay.append"),
-    "encoding to act": ("mind._tabulate",),
-    "neighbour estimate": ("mind.table.estimate",),
-    "restlessness": ("mind._restless.worth", "mind._restless.take"),
-    "replay sampling": ("mind.replay.sample", "mind.replay.sample_segments"),
+    "storing frames": (
+        "agent._frames.begin",
+        "agent._frames.push",
+        "agent.replay.begin",
+        "agent.replay.append",
+    ),
+    "encoding to act": ("agent._tabulate",),
+    "neighbour estimate": ("agent.table.estimate",),
+    "replay sampling": ("agent.replay.sample", "agent.replay.sample_segments"),
     "training steps": (
-        "mind.tabulator.train",
-        "mind.tabulator.train_and_encode",
-        "mind.tabulator.fit_standardisation",
+        "agent.encoder.train",
+        "agent.encoder.train_and_encode",
+        "agent.encoder.fit_standardisation",
     ),
-    "publishing the encoder": ("mind.tabulator.publish",),
-    "re-tabulation": ("mind._next_task",),
+    "publishing the encoder": ("agent.encoder.publish",),
+    "re-tabulation": ("agent._next_job",),
     "table updates": (
-        "mind._assigned",
-        "mind.replay.assign",
-        "mind.replay.reassign",
-        "mind.replay.end_terminal",
+        "agent._states_to_revise",
+        "agent.replay.assign",
+        "agent.replay.reassign",
+        "agent.replay.end_terminal",
     ),
-    "recent rewards": ("mind._recent.revise",),
-    "counting revisits": ("mind._count_revisits", "mind._count_end"),
-    "sweeping": ("mind.table.sweep",),
-    "waiting for training": ("mind._lockstep.wait",),
+    "counting revisits": ("agent._count_revisits", "agent._count_end"),
+    "sweeping": ("agent.table.sweep",),
+    "waiting for training": ("agent._async.wait",),
 }
-"""the methods in which each part is at work"""
+"""the methods that make up each part"""
+EXTENSION_PARTS = {
+    RepeatPenalty: ("repeat penalty", ("adjust", "record")),
+    RecentRewards: ("recent rewards", ("revise",)),
+}
+"""the parts that are extensions, if the agent has them"""
 REST = "the rest"
 WAITING = "main/waiting for training"
 PHASES = ("burn-in", "burst", "after")
@@ -54,30 +64,34 @@ PHASES = ("burn-in", "burst", "after")
 
 @dataclass
 class Subject:
-    """What a stopwatch is put on."""
+    """What is timed."""
 
-    env: Any
+    env: Env
     actor: Actor
-    mind: VaSTMind
+    agent: VaST
     watch: Shares = field(default_factory=Shares)
 
-    def watched(self) -> None:
-        """Put the stopwatch on every part that this agent has."""
-        for part, places in PARTS.items():
-            for place in places:
-                if self.mind._recent is not None or "._recent." not in place:
-                    self.watch.over(self, place, part)
-        encode = self.mind.tabulator.encode
+    def time_parts(self) -> None:
+        """Start to time every part that this agent has."""
+        for part, paths in PARTS.items():
+            for path in paths:
+                self.watch.over(self, path, part)
+        for extension in self.agent.extensions.parts:
+            part, methods = EXTENSION_PARTS.get(type(extension), ("", ()))
+            for method in methods:
+                self.watch.over(extension, method, part)
+        encoder: Any = self.agent.encoder
+        encode = encoder.encode
 
-        def timed(observations: Any, *, newest: bool = False) -> Any:
+        def timed(histories: Any, *, newest: bool = False) -> Any:
             with self.watch.timing("re-tabulation" if newest else "encoding to act"):
-                return encode(observations, newest=newest)
+                return encode(histories, newest=newest)
 
-        vars(self.mind.tabulator)["encode"] = timed
+        encoder.encode = timed
 
 
-class Moments:
-    """Notes what the time is, and what the stopwatch shows, when a phase ends."""
+class TimePhases(Callback):
+    """Records the time that each phase takes, by thread and part."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -87,22 +101,18 @@ class Moments:
         """at each step after the burst"""
         self.phases: dict[str, dict[str, Any]] = {}
 
-    def tick(self, agent: Agent, total: int) -> bool:
-        """Look where the run is."""
-        config, mind = self._subject.mind.config, self._subject.mind
+    def on_step(self, agent: Trainable, total: int) -> None:
+        """End a phase if the run has reached the next one."""
+        config, bursts = self._subject.agent.config, self._subject.agent._bursts
         burnt_in = agent.steps >= config.exploration.burn_in
-        phase = int(burnt_in) + int(burnt_in and mind._bursts >= config.training.burst)
+        phase = int(burnt_in) + int(burnt_in and bursts >= config.training.burst)
         while self._phase < phase:
             self.end_phase()
         if phase == 2:
             self.epsilons.append(config.exploration.epsilon_at(agent.steps))
-        return False
-
-    def row(self, step: int, wall_seconds: float, row: Row) -> None:
-        """Do nothing: metrics are for others."""
 
     def end_phase(self) -> None:
-        """Note what it took."""
+        """Record the phase that ends now."""
         now = self._now()
         then, self._at = self._at, now
         wall = now["wall_seconds"] - then["wall_seconds"]
@@ -119,34 +129,33 @@ class Moments:
         self._phase += 1
 
     def _now(self) -> dict[str, Any]:
-        mind = self._subject.mind
+        agent = self._subject.agent
         return {
             "wall_seconds": time.perf_counter(),
             "cpu_seconds": time.process_time(),
-            "steps": mind.steps,
-            "trainings": mind._trainings,
-            "backups": mind.table.total_backups,
+            "steps": agent.steps,
+            "trainings": agent._trainings,
+            "backups": agent.table.total_backups,
             "parts": self._subject.watch.seconds(),
         }
 
 
 def profiled(config: RunConfig) -> dict[str, Any]:
-    """Run it; return what each phase took, in seconds by thread and part, and what there was."""
+    """Train VaST; return the seconds of each phase by thread and part, and the number of states."""
     env = make_env(config.task)
-    living, thinking = np.random.SeedSequence(config.seed).spawn(2)
-    mind = KINDS["vast"].make(spaces_of(env), config.settings, thinking)
-    assert isinstance(mind, VaSTMind)
-    subject = Subject(env, Actor(env, living), mind)
+    agent = VaST(env, seed=config.seed, config=config.settings)
+    trainer = Trainer(agent, env, config.seed, config.loop)
+    subject = Subject(env, trainer.actor, agent)
     env.reset(seed=0)  # starts the engine
-    subject.watched()
-    moments = Moments(subject)
-    Loop(mind, subject.actor, config.loop).run(config.steps, moments)
-    moments.end_phase()
+    subject.time_parts()
+    phases = TimePhases(subject)
+    trainer.run(config.steps, [phases])
+    phases.end_phase()
     found = {
-        "phases": moments.phases,
-        "states": len(mind.table),
-        "mean_epsilon_after": float(np.mean(moments.epsilons)),
+        "phases": phases.phases,
+        "states": len(agent.table),
+        "mean_epsilon_after": float(np.mean(phases.epsilons)),
     }
-    mind.close()
+    agent.close()
     env.close()
     return found

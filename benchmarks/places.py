@@ -1,13 +1,15 @@
-"""What an agent's codes tell of the places where it is, and what its values make of that.
+"""How well an agent's states tell places apart, and which values it gives them.
 
     vast train h-maze --steps 150000 --out runs/h-maze
     python -m benchmarks.places runs/h-maze
 
-The agent walks through its maze. At each step the place is told by the code alone: it is the
-mean of the places with the nearest codes in other episodes. How far off that is is the error.
-The numbers go to results/places/TASK.json, the picture to docs/images/places-TASK.png.
+The agent walks through its maze. At each step its place is estimated from its state alone, as the
+mean of the places that had the nearest states in other episodes. The error is the distance from
+the true place. The results go to results/places/TASK.json and docs/images/places-TASK.png.
 """
 
+from contextlib import closing
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -20,55 +22,49 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.report import machine, show, write_json
+from vast.agents.table import TableAgent
 from vast.analysis.drawing import save
 from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_plan, extent
 from vast.envs.doom.world import FloorPlan
-from vast.envs.tasks import make_env
-from vast.experiments.runs import Run, looked_at
+from vast.experiments.runs import open_readonly
+from vast.tasks import make_env, task_named
 from vast.training.plain import to_plain
+from vast.training.protocol import Env
+from vast.training.rollout import rollout
 
 STEPS = 3000
 EPSILON = 0.05
 NEAREST = 5
-"""codes by which a place is told"""
-STRIPS = 200.0
-"""units; errors and values are told by strips of this width"""
+"""states from which a place is estimated"""
+STRIP = 200.0
+"""map units; the report has one row per strip of this width"""
 
 
 class Walk(NamedTuple):
-    """What there was at each step."""
+    """Where the agent was at each step, and what it made of that."""
 
     poses: NDArray[np.float64]
-    """[n, 3], x and y in units, heading in degrees"""
+    """[n, 3], x and y in map units, heading in degrees"""
     states: NDArray[np.uint64]
     values: NDArray[np.float64]
     """of the best action"""
     episodes: NDArray[np.int64]
 
 
-def walk(run: Run, env: Any) -> Walk:
-    """Let the agent of a run walk through an environment."""
-    policy: Any = run.agent.policy(EPSILON, np.random.default_rng(run.config.seed))
+def walk(agent: TableAgent, env: Env, seed: int, steps: int = STEPS) -> Walk:
+    """Let an agent walk through an environment."""
+    policy = agent.policy(EPSILON, seed)
     poses, states, values, episodes = [], [], [], []
-    episode, over = -1, True
-    for _ in range(STEPS):
-        if over:
-            episode += 1
-            observation, info = env.reset(seed=episode)
-            policy.begin(observation)
-        poses.append((info["x"], info["y"], info["angle"]))
+    for step in islice(rollout(policy, env, count()), steps):
+        poses.append((step.info["x"], step.info["y"], step.info["angle"]))
         states.append(policy.state())
         values.append(policy.q_values().max())
-        episodes.append(episode)
-        observation, _, terminated, truncated, info = env.step(policy.act())
-        over = terminated or truncated
-        if not over:
-            policy.observe(observation)
+        episodes.append(step.episode)
     return Walk(np.array(poses), np.array(states, np.uint64), np.array(values), np.array(episodes))
 
 
 def errors(walked: Walk) -> NDArray[np.float64]:
-    """Return how far off the place is that the nearest codes of other episodes tell, by step."""
+    """Return the error of each place that is estimated from the states of other episodes."""
     found = []
     places = walked.poses[:, :2]
     for place, state, episode in zip(places, walked.states, walked.episodes, strict=True):
@@ -81,10 +77,10 @@ def errors(walked: Walk) -> NDArray[np.float64]:
 
 def strips(walked: Walk, wrong: NDArray[np.float64]) -> list[dict[str, Any]]:
     """Return errors and values from the left of the map to the right."""
-    strip = np.floor(walked.poses[:, 0] / STRIPS).astype(np.int64)
+    strip = np.floor(walked.poses[:, 0] / STRIP).astype(np.int64)
     return [
         {
-            "from_x": int(number * STRIPS),
+            "from_x": int(number * STRIP),
             "steps": int((strip == number).sum()),
             "median_error": round(float(np.median(wrong[strip == number])), 1),
             "median_value": round(float(np.median(walked.values[strip == number])), 3),
@@ -104,24 +100,28 @@ def draw(plan: FloorPlan, walked: Walk, wrong: NDArray[np.float64], path: Path) 
     draw_arrows(left, walked.poses, walked.values, values)
     colour_bar(figure, values, [left])
     distances = ScalarMappable(Normalize(0, float(np.percentile(wrong, 98))), "magma_r")
-    draw_plan(right, plan, "how far off the place is that their codes tell")
+    draw_plan(right, plan, "error of the place estimated from them")
     draw_arrows(right, walked.poses, wrong, distances)
     colour_bar(figure, distances, [right], "units")
     return save(figure, path)
 
 
 def main(
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="a run in a maze")],
-    results: Annotated[Path, tyro.conf.arg(help="folder of results")] = Path("results/places"),
-    images: Annotated[Path, tyro.conf.arg(help="folder of pictures")] = Path("docs/images"),
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="directory of a run in a maze")],
+    results: Annotated[Path, tyro.conf.arg(help="directory of results")] = Path("results/places"),
+    images: Annotated[Path, tyro.conf.arg(help="directory of figures")] = Path("docs/images"),
 ) -> None:
-    with looked_at(run) as opened:
-        task = opened.config.task
-        env: Any = make_env(task)
-        opened.give_world_to(env)
-        walked = walk(opened, env)
-        plan = env.unwrapped.floor_plan()
-        env.close()
+    with open_readonly(run) as opened:
+        task, agent = opened.config.task, opened.agent
+        if not task_named(task).is_doom:
+            raise SystemExit(f"the run must be in a Doom maze, got {task}")
+        if not isinstance(agent, TableAgent):
+            raise SystemExit(f"the run's agent must have a table, got {agent.name}")
+        with closing(make_env(task, opened.config.wad, opened.config.map)) as env:
+            opened.copy_env_settings(env)
+            walked = walk(agent, env, opened.config.seed)
+            maze: Any = env.unwrapped
+            plan = maze.floor_plan()
         config, steps = to_plain(opened.config), opened.agent.steps
     wrong = errors(walked)
     rows = strips(walked, wrong)

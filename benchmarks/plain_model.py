@@ -1,8 +1,8 @@
-"""One training step of the model, written as one would at first, to measure ours against.
+"""One training step of the model in plain PyTorch, as a baseline for the speed of ours.
 
-Every action's network is evaluated for every step, and chosen from afterwards; each of a step's two
-frames is encoded with its own history; layout and optimiser are PyTorch's, without fusing. It
-takes the weights and the noise of a `Tabulator`, so that both must find the same free energy.
+Every action's network is evaluated for every step, and one is selected; each of a step's two frames
+is encoded with its own history; memory layout and optimiser are PyTorch's, without fusing. It
+copies the weights and the noise of a `Tabulator`, so both must compute the same free energy.
 """
 
 import copy
@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vast.model import Batch, ModelConfig, Tabulator
-from vast.model.networks import lay_out, perceptron
+from vast.model.networks import mlp, set_memory_format
 
 
 class Crop(nn.Module):
-    """Leave the last row away: 8 rows are doubled to 16, but 15 are needed."""
+    """Removes the last row: 8 rows are doubled to 16, but 15 are needed."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return all rows but the last."""
@@ -31,7 +31,7 @@ def papers_networks(config: ModelConfig, channels: int) -> tuple[nn.Module, nn.M
         *(nn.ZeroPad2d((2, 2, 2, 2)), nn.Conv2d(channels * (config.history + 1), 32, 8, 4)),
         *(nn.ReLU(), nn.ZeroPad2d((1, 1, 1, 2)), nn.Conv2d(32, 64, 4, 2)),
         *(nn.ReLU(), nn.ZeroPad2d((1, 1, 1, 1)), nn.Conv2d(64, 64, 3, 1)),
-        *(nn.ReLU(), nn.Flatten(), perceptron([64 * 8 * 10, 512, config.n_bits])),
+        *(nn.ReLU(), nn.Flatten(), mlp([64 * 8 * 10, 512, config.n_bits])),
     )
     decoder = nn.Sequential(
         *(nn.Linear(config.n_bits, 256 * 4 * 5), nn.ReLU(), nn.Unflatten(1, (256, 4, 5))),
@@ -46,10 +46,8 @@ def papers_networks(config: ModelConfig, channels: int) -> tuple[nn.Module, nn.M
 def perceptrons(config: ModelConfig, frame: tuple[int, ...]) -> tuple[nn.Module, nn.Module]:
     """Return perceptrons, for small images."""
     hidden, n = list(config.network.mlp_hidden), math.prod(frame)
-    encoder = nn.Sequential(
-        nn.Flatten(), perceptron([(config.history + 1) * n, *hidden, config.n_bits])
-    )
-    decoder = nn.Sequential(perceptron([config.n_bits, *hidden[::-1], n]), nn.Unflatten(1, frame))
+    encoder = nn.Sequential(nn.Flatten(), mlp([(config.history + 1) * n, *hidden, config.n_bits]))
+    decoder = nn.Sequential(mlp([config.n_bits, *hidden[::-1], n]), nn.Unflatten(1, frame))
     return encoder, decoder
 
 
@@ -67,7 +65,7 @@ class PlainModel(nn.Module):
             else perceptrons(config, (channels, height, width))
         )
         sizes = [config.n_bits, *config.network.transition_hidden, config.n_bits]
-        self.transitions = nn.ModuleList(perceptron(sizes) for _ in range(like.n_actions))
+        self.transitions = nn.ModuleList(mlp(sizes) for _ in range(like.n_actions))
         self.mean, self.std = (
             tensor.contiguous()
             for tensor in (like.model.observations.mean, like.model.observations.std)
@@ -103,7 +101,7 @@ def log_density(y: Tensor, location: Tensor, temperature: float) -> Tensor:
 
 
 class PlainTabulator:
-    """A plain model with a plain optimiser, that begins as one of ours is now."""
+    """A plain model with a plain optimiser, which starts as a copy of a tabulator."""
 
     def __init__(
         self,
@@ -116,7 +114,7 @@ class PlainTabulator:
         with torch.no_grad():
             for mine, theirs in zip(self.model.parameters(), like.model.parameters(), strict=True):
                 mine.copy_(theirs)
-        lay_out(self.model, layout)
+        set_memory_format(self.model, layout)
         self.average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         free_energy = self.model.free_energy
         self.free_energy = torch.compile(free_energy) if compiled else free_energy

@@ -1,8 +1,8 @@
-"""Speed of the planning core, as rates and as ratios measured side by side in one run.
+"""Speed of the planning core, as rates, and as ratios measured in one run.
 
     python -m benchmarks.planning [--json FILE] [--sizes 1000 10000 ...] [--repeats 7]
 
-Runs that are compared take turns, and medians are reported, because machines are noisy.
+What is compared takes turns, and results are medians, because timings are noisy.
 """
 
 import time
@@ -21,7 +21,7 @@ from vast.planning.table import Queue
 
 
 def warm_up() -> None:
-    """Have everything compiled before anything is measured."""
+    """Compile everything before it is measured."""
     for queue in get_args(Queue):
         table, _ = build(NoisyGrid(100), queue)
         table.sweep()
@@ -37,9 +37,9 @@ def main(
     """Measure the planning core.
 
     Args:
-        json_file: write all numbers there, too
+        json_file: also write the results to this file
         sizes: numbers of states
-        repeats: turns that each of the runs compared takes
+        repeats: turns that each takes
     """
     console = report_console()
     report: dict[str, Any] = {"machine": machine("numpy", "numba", "scipy")}

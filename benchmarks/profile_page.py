@@ -1,4 +1,4 @@
-"""What was measured of training runs, as tables and as a picture, from the numbers alone."""
+"""The profile of training runs as tables and as a figure, from the recorded results alone."""
 
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from benchmarks.parts import REST
 from benchmarks.report import shortened
 from vast.analysis.drawing import SMALL, TITLE, plain_axes, save
-from vast.files import written_whole
+from vast.files import atomic_write
 
 BEGIN, END = "<!-- numbers: begin -->", "<!-- numbers: end -->"
-"""between which a page has its tables"""
+"""around the tables of a page"""
 GROUPS = {
     "environment": ("#b4b2ab", ("environment",)),
     "training steps": ("#c8373a", ("training steps", "publishing the encoder")),
@@ -22,14 +22,17 @@ GROUPS = {
     "table updates": ("#2f6db5", ("table updates", "recent rewards", "counting revisits")),
     "sweeping": ("#7b5aa6", ("sweeping",)),
     "neighbour estimate": ("#5fb3b3", ("neighbour estimate",)),
-    "the rest": ("#4a4a4a", ("storing frames", "digest of the episode", "restlessness", REST)),
+    "the rest": (
+        "#4a4a4a",
+        ("storing frames", "digest of the episode", "repeat penalty", "restlessness", REST),
+    ),
 }
-"""what is drawn in one colour"""
+"""the parts that are drawn in one colour; earlier results call the repeat penalty restlessness"""
 THREADS = ("main", "training")
 
 
 def name_of(run: dict[str, Any]) -> str:
-    """Return a run in two words."""
+    """Return a run's preset and task."""
     return f"{run['preset']} {run['task']}"
 
 
@@ -47,7 +50,7 @@ def seconds(run: dict[str, Any], phase: str | None) -> dict[str, float]:
 
 
 def part_rows(report: dict[str, Any], phase: str | None = None) -> list[dict[str, Any]]:
-    """Return a row for each part, in the order of what they take in all, with a column per run."""
+    """Return a row for each part, the slowest first, with a column per run."""
     columns = {name_of(run): seconds(run, phase) for run in report["runs"]}
     names = {name for column in columns.values() for name in column}
 
@@ -66,13 +69,13 @@ def part_rows(report: dict[str, Any], phase: str | None = None) -> list[dict[str
 
 
 def summary_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what there is to tell of each run, with a column per run."""
-    facts = {name_of(run): _facts(run) for run in report["runs"]}
-    names = next(iter(facts.values()))
-    return [{"": name, **{run: found[name] for run, found in facts.items()}} for name in names]
+    """Return a summary of the runs, with a column per run."""
+    columns = {name_of(run): _summary(run) for run in report["runs"]}
+    names = next(iter(columns.values()))
+    return [{"": name, **{run: found[name] for run, found in columns.items()}} for name in names]
 
 
-def _facts(run: dict[str, Any]) -> dict[str, Any]:
+def _summary(run: dict[str, Any]) -> dict[str, Any]:
     phases = run["phases"]
     return {
         "shortened": run["shortened"] or "no",
@@ -93,7 +96,7 @@ def _facts(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Return rows as a table of a page."""
+    """Return rows as a Markdown table."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     lines = [columns, ["---"] * len(columns)]
     lines += [[shortened(row.get(name)) for name in columns] for row in rows]
@@ -101,7 +104,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def tables(report: dict[str, Any]) -> str:
-    """Return all that a page tells in numbers."""
+    """Return all tables of a page."""
     machine = report["machine"]
     titles = {
         "Runs": summary_rows(report),
@@ -117,16 +120,16 @@ def tables(report: dict[str, Any]) -> str:
 
 
 def refresh(report: dict[str, Any], page: Path) -> None:
-    """Put the tables into a page, in place of those that are there."""
+    """Replace the tables of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
-    with written_whole(page) as unfinished:
+    with atomic_write(page) as unfinished:
         text = f"{before}{BEGIN}\n{tables(report)}\n{END}{after}"
         unfinished.write_text(text, encoding="utf-8")
 
 
 def draw(report: dict[str, Any], path: Path) -> Path:
-    """Draw where the time of each run goes: of the whole, and of what comes after the burst."""
+    """Draw where the time goes, in the whole of each run and after its burst."""
     runs = report["runs"]
     figure = Figure(figsize=(10, 1.6 + 1.05 * len(runs)), layout="constrained")
     axes = figure.subplots(1, 2)

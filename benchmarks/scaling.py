@@ -1,15 +1,14 @@
 """How the parts of training grow: with the frames in the replay, the states, the bits of a code.
 
-All is the preset `cpu`, at plus-maze's image size. The replay is filled with a few hundred real
-frames over and over, in episodes of one length: as much is read, and from places as far apart, as
-in a real run. The table is that of a noisy grid (`benchmarks.worlds`). An update moves some
-transitions to other successors, as reassigned frames do; that is what one training step brings.
-For the neighbour estimate codes lie near each other, as an encoder's do: flips of a few centres.
+The preset is `cpu`, at the image size of the plus-maze. The replay is filled with a few hundred
+real frames over and over, in episodes of one length: reads are as many, and as far apart in memory,
+as in a real run. The table is that of a noisy grid (`benchmarks.worlds`). An update moves some
+transitions to other successors, like the frames that a training step reassigns. For the neighbour
+estimate, codes are near each other, like an encoder's: a few centres with some bits flipped.
 """
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -17,14 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.growth import as_seen, seen_in
+from benchmarks.growth import as_stored, observed_in
 from benchmarks.worlds import DISCOUNT, MIN_PRIORITY, N_ACTIONS, NoisyGrid, build
-from vast.agents.vast.mind import VaSTMind
-from vast.agents.vast.presets import cpu
-from vast.agents.vast.recency import COLUMNS, RecentRewards
+from vast.agents.vast.agent import VaST
+from vast.agents.vast.extensions.recent_rewards import COLUMNS, RecentRewards
+from vast.agents.vast.presets import preset
+from vast.model import Tabulator
 from vast.model.tabulator import Batch
 from vast.planning import TransitionTable
-from vast.replay.tables import Transitions, revise
+from vast.replay.tables import TransitionBatch, revise
+from vast.training.plain import with_changes
+from vast.training.spaces import Spaces
 
 TASK = "plus-maze"
 SHAPE = (60, 80, 3)
@@ -34,21 +36,21 @@ BITS = (16, 32, 60)
 EPISODE = 100
 """frames of an episode"""
 CALLS = 40
-"""of each kind that are timed, after some that warm up"""
+"""timed calls of each kind, after the warm-up"""
 WARM_UP = 3
 MOVED = 64
 """transitions that an update moves"""
 WIDTHS = (0.0, 1.0)
-"""of the neighbour estimate: the paper's, and that of the preset `cpu`"""
+"""of smoothing in the neighbour estimate: the paper's, and that of the preset `cpu`"""
 FLIPPED = 8
 """bits, at most, in which a code differs from the centre of its group"""
 AT_STATES = 10_000
-"""in the table, where bits are varied"""
+"""states in the table while the number of bits varies"""
 OF_MODEL = ("training_step_ms", "encoding_256_ms", "encoding_1_ms")
 
 
 def milliseconds(call: Callable[[], object]) -> float:
-    """Return the median of some calls; the first few warm up."""
+    """Return the median duration of some calls, after a warm-up."""
     times = []
     for _ in range(CALLS + WARM_UP):
         begin = time.perf_counter()
@@ -57,54 +59,59 @@ def milliseconds(call: Callable[[], object]) -> float:
     return 1000 * median(times[WARM_UP:])
 
 
-def agent(n_bits: int, capacity: int) -> VaSTMind:
-    """Return an agent with codes of so many bits and room for so many frames."""
-    config = cpu(TASK, SHAPE)
-    config = replace(
-        config,
-        model=replace(config.model, n_bits=n_bits),
-        replay=replace(config.replay, capacity=capacity),
-        training=replace(config.training, overlap=False),
-    )
-    return VaSTMind(SHAPE, np.uint8, N_ACTIONS, config, np.random.SeedSequence(0))
+def new_agent(n_bits: int, capacity: int) -> VaST:
+    """Return an agent with codes of this many bits and room for this many frames."""
+    changes = {
+        "model.n_bits": n_bits,
+        "replay.capacity": capacity,
+        "training.overlap": False,
+    }
+    config = with_changes(preset("cpu", TASK, SHAPE), changes)
+    return VaST(Spaces(SHAPE, np.dtype(np.uint8), N_ACTIONS), config=config)
 
 
-def fill_replay(mind: VaSTMind, frames: NDArray[Any]) -> None:
+def fill_replay(agent: VaST, frames: NDArray[Any]) -> None:
     """Store frames over and over until the replay is full."""
-    rng = np.random.default_rng(0)
-    actions = rng.integers(N_ACTIONS, size=mind.replay.capacity).tolist()
-    chosen = rng.integers(len(frames), size=mind.replay.capacity).tolist()
+    rng, replay = np.random.default_rng(0), agent.replay
+    actions = rng.integers(N_ACTIONS, size=replay.capacity).tolist()
+    chosen = rng.integers(len(frames), size=replay.capacity).tolist()
     for number, (action, which) in enumerate(zip(actions, chosen, strict=True)):
         if number % EPISODE == 0:
             if number:
-                mind.replay.end_truncated()
-            mind.replay.begin(frames[which])
+                replay.end_truncated()
+            replay.begin(frames[which])
         else:
-            mind.replay.append(action, 0.0, frames[which])
+            replay.append(action, 0.0, frames[which])
 
 
-def filled(seen: NDArray[Any], n_bits: int = 32, capacity: int = 10_000) -> VaSTMind:
+def encoder_of(agent: VaST) -> Tabulator:
+    """Return the encoder that an agent trains."""
+    assert isinstance(agent.encoder, Tabulator)
+    return agent.encoder
+
+
+def filled(observed: NDArray[Any], n_bits: int = 32, capacity: int = 10_000) -> VaST:
     """Return an agent with a full replay, ready to be trained."""
-    mind = agent(n_bits, capacity)
-    frames = as_seen(mind, seen)[:, 0]
-    fill_replay(mind, frames)
-    mind.tabulator.fit_standardisation(frames)
-    return mind
+    agent = new_agent(n_bits, capacity)
+    frames = as_stored(agent, observed)[:, 0]
+    fill_replay(agent, frames)
+    encoder_of(agent).fit_standardisation(frames)
+    return agent
 
 
 def by_replay() -> list[dict[str, float]]:
-    """Return what drawing, training and encoding again take, by the frames in the replay."""
-    seen, rows = seen_in(TASK), []
+    """Return how long sampling, training and re-encoding take, by the frames in the replay."""
+    observed, rows = observed_in(TASK), []
     for size in REPLAYS:
-        rows.append({"frames": size, **of_replay(filled(seen, capacity=size))})
+        rows.append({"frames": size, **of_replay(filled(observed, capacity=size))})
     return rows
 
 
-def of_replay(mind: VaSTMind) -> dict[str, float]:
-    """Return milliseconds per call of what reads the replay, and of what learns from it."""
-    training, rng = mind.config.training, np.random.default_rng(1)
+def of_replay(agent: VaST) -> dict[str, float]:
+    """Return the milliseconds per call of reading the replay and of training on it."""
+    training, rng = agent.config.training, np.random.default_rng(1)
     count, length = training.batch // training.segment, training.segment
-    replay, tabulator = mind.replay, mind.tabulator
+    replay, encoder = agent.replay, encoder_of(agent)
     drawn = [replay.sample_segments(rng, count, length) for _ in range(CALLS + WARM_UP)]
     batches = iter([Batch(each.frames, each.actions, each.first, each.trained) for each in drawn])
     again = replay.histories(replay.next_frames(training.retabulate))
@@ -113,14 +120,14 @@ def of_replay(mind: VaSTMind) -> dict[str, float]:
         "reading_256_to_encode_again_ms": milliseconds(
             lambda: replay.histories(replay.next_frames(training.retabulate))
         ),
-        "encoding_256_ms": milliseconds(lambda: tabulator.encode(again, newest=True)),
-        "encoding_1_ms": milliseconds(lambda: tabulator.encode(again[:1])),
-        "training_step_ms": milliseconds(lambda: tabulator.train_and_encode(next(batches))),
+        "encoding_256_ms": milliseconds(lambda: encoder.encode(again, newest=True)),
+        "encoding_1_ms": milliseconds(lambda: encoder.encode(again[:1])),
+        "training_step_ms": milliseconds(lambda: encoder.train_and_encode(next(batches))),
     }
 
 
 def codes(n_states: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Return so many different codes, near each other in groups of about a thousand."""
+    """Return distinct codes, near each other in groups of about a thousand."""
     centres = rng.integers(0, 2**n_bits, max(4, n_states // 1000), np.uint64)
     bits = np.uint64(1) << rng.integers(0, n_bits, (4 * n_states, FLIPPED), np.uint64)
     near = rng.choice(centres, len(bits)) ^ np.bitwise_or.reduce(bits, 1)
@@ -128,7 +135,7 @@ def codes(n_states: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.ui
 
 
 def estimates(n_states: int, n_bits: int) -> dict[str, float]:
-    """Return what the neighbour estimate takes for codes two bits from known ones."""
+    """Return how long the neighbour estimate takes for codes two bits from known ones."""
     rng = np.random.default_rng(2)
     table = TransitionTable(N_ACTIONS, DISCOUNT, MIN_PRIORITY)
     known = codes(n_states, n_bits, rng)
@@ -150,7 +157,7 @@ def _estimate(table: TransitionTable, asked: Iterator[int], width: float) -> Non
 
 
 def by_states() -> list[dict[str, float]]:
-    """Return what the table takes, by its states."""
+    """Return how long the calls of a table take, by its states."""
     rows = []
     for size in STATES:
         grid = NoisyGrid(size)
@@ -162,38 +169,37 @@ def by_states() -> list[dict[str, float]]:
 
 
 def updates(grid: NoisyGrid, table: TransitionTable) -> dict[str, float]:
-    """Return milliseconds of moving transitions and of what follows from it, medians."""
-    planning, rng = cpu(TASK, SHAPE).planning, np.random.default_rng(3)
-    assert planning.reward_horizon is not None
+    """Return the median milliseconds of moving transitions, and of the updates that follow."""
+    config, rng = preset("cpu", TASK, SHAPE), np.random.default_rng(3)
+    assert config.extensions.reward_horizon is not None
     parts = zip(*NoisyGrid(grid.n_states).all_transitions(), strict=True)  # the same once more
     s, a, r, t, ends = (np.concatenate(part) for part in parts)
-    there = Transitions(s, a, r, t, ends, np.arange(len(s)))
-    recent = RecentRewards(table, planning.reward_horizon)
+    there = TransitionBatch(s, a, r, t, ends, np.arange(len(s)))
+    recent = RecentRewards(table, config.extensions.reward_horizon)
     recent.load_state_dict({name: getattr(there, name) for name in COLUMNS})
     going_on = np.flatnonzero(~there.terminals)
     taken = []
     for _ in range(CALLS + WARM_UP):
         chosen = np.unique(rng.choice(going_on, MOVED))
-        deleted = Transitions(*(column[chosen] for column in there))
+        deleted = TransitionBatch(*(column[chosen] for column in there))
         there.next_states[chosen] = rng.choice(there.states, len(chosen))
-        added = Transitions(*(column[chosen] for column in there))
+        added = TransitionBatch(*(column[chosen] for column in there))
         begin = time.perf_counter()
         revise(table, added, deleted)
         revised = time.perf_counter()
         recent.revise(added, deleted)
-        told = time.perf_counter()
-        table.sweep(planning.backups_per_training)
-        taken.append((revised - begin, told - revised, time.perf_counter() - told))
+        rewarded = time.perf_counter()
+        table.sweep(config.planning.backups_per_training)
+        taken.append((revised - begin, rewarded - revised, time.perf_counter() - rewarded))
     names = (f"update_of_{MOVED}_ms", f"recent_rewards_of_{MOVED}_ms", "sweeping_after_it_ms")
     return dict(zip(names, (1000 * np.median(taken[WARM_UP:], 0)).tolist(), strict=True))
 
 
 def by_bits() -> list[dict[str, float]]:
-    """Return what learning, encoding and looking up take, by the bits of a code."""
-    seen, rows = seen_in(TASK), []
+    """Return how long training, encoding and lookups take, by the bits of a code."""
+    observed, rows = observed_in(TASK), []
     for n_bits in BITS:
-        mind = filled(seen, n_bits=n_bits)
-        measured = of_replay(mind)
+        measured = of_replay(filled(observed, n_bits=n_bits))
         rows.append(
             {
                 "bits": n_bits,

@@ -1,4 +1,4 @@
-"""Where time goes: sums by name over stretches of code and over methods of objects."""
+"""Where time goes: sums of seconds by name, over blocks of code and methods of objects."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Stopwatch:
-    """Sums of seconds by name; what is timed inside of something else of that name counts once."""
+    """Sums seconds by name; a block inside another one of the same name counts once."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -29,10 +29,10 @@ class Stopwatch:
             self._seconds[name] = self.total(name) + time.perf_counter() - begin
             self._running.remove(name)
 
-    def over(self, owner: Any, place: str, name: str) -> None:
-        """Add the time that each call of a method takes; `place` is a path such as `table.add`."""
-        *path, last = place.split(".")
-        for part in path:
+    def over(self, owner: Any, path: str, name: str) -> None:
+        """Add the time that each call of a method takes; `path` is one such as `table.add`."""
+        *parts, last = path.split(".")
+        for part in parts:
             owner = getattr(owner, part)
         method: Callable[..., Any] = getattr(owner, last)
 
@@ -48,14 +48,14 @@ class Stopwatch:
         return sum(self._seconds.get(name, 0.0) for name in names)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Forget all sums."""
         self._seconds = {}
 
 
 class Shares(Stopwatch):
-    """Seconds by thread and name, such as `main/sweeping`, each of them counted once.
+    """Sums seconds by thread and name, such as `main/sweeping`, each second once.
 
-    What is timed inside of something else is taken from it.
+    A block inside another one is subtracted from it.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Shares(Stopwatch):
 
     @contextmanager
     def timing(self, name: str) -> Iterator[None]:
-        """Add the time that a `with` block takes, but for what is timed inside of it."""
+        """Add the time that a `with` block takes, without the blocks inside it."""
         is_main = threading.current_thread() is threading.main_thread()
         thread = "main" if is_main else "training"
         names = self._open.setdefault(thread, [])
@@ -78,7 +78,7 @@ class Shares(Stopwatch):
             names.pop()
 
     def _pass(self, thread: str, names: list[str]) -> None:
-        """Add the time since the last mark to what is timed at present."""
+        """Add the time since the last mark to the innermost block."""
         now = time.perf_counter()
         if names:
             self._seconds[names[-1]] = self.total(names[-1]) + now - self._marks[thread]

@@ -1,4 +1,4 @@
-"""Speed of sweeping: backups per second, and what a small change costs."""
+"""Speed of sweeping: backups per second, and the time to plan after a small change."""
 
 import statistics
 import time
@@ -31,14 +31,14 @@ from vast.planning.memory import (
 )
 
 AHEAD = 4
-"""how many states ahead their memory is fetched, as kernels.py does"""
+"""how many states ahead memory is prefetched, as in kernels.py"""
 
 
 class Wave:
-    """A table at whose goal the reward changes whenever the last change has been swept.
+    """A table in which the reward at the goal changes whenever the last change is swept.
 
-    Values that rise spread along the best paths. Values that fall are harder: V(s) passes from one
-    action to another on the way, and loops of states hold old values up for a while.
+    Values that rise spread along the best paths. Values that fall are harder: the best action of a
+    state changes on the way, and loops of states keep old values alive for a while.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class Wave:
             self.change(table.add)
 
     def change(self, how: Callable[[int, int, float, None], None]) -> None:
-        """Add to the worth of the goal, or delete what was added."""
+        """Add reward at the goal, or delete what was added."""
         for state, action in self.beside_goal:
             how(state, action, 2.0, None)
 
     def sweep(self) -> tuple[float, float]:
-        """Sweep in one direction within the budget; the way back is not measured."""
+        """Sweep in one direction within the budget; the way back is not timed."""
         done, seconds = 0, 0.0
         while done < self.budget:
             if self.table.queue_length == 0:
@@ -79,7 +79,7 @@ class Wave:
 
 @kernel
 def propagate(m: Memory, order: NDArray[np.int64], change: Float) -> Int:
-    """Pass a change on to all predecessors in a given order: a sweep without a queue."""
+    """Propagate a change to all predecessors in a given order: a sweep without a queue."""
     backups: Int = 0
     for j in range(np.uint64(order.size + 2 * AHEAD)):
         if j < order.size:
@@ -103,7 +103,7 @@ def propagate(m: Memory, order: NDArray[np.int64], change: Float) -> Int:
 
 
 def memory_ceiling(table: TransitionTable, budget: int) -> Timed:
-    """Return a run that touches the table's memory as a sweep does, and keeps no queue."""
+    """Return a run that accesses memory as a sweep does, without a queue."""
     m = table._memory
     states = np.random.default_rng(0).permutation(int(m.meta[SLOTS]))
     states = states[: max(1, min(len(states), budget // 5))]
@@ -117,7 +117,7 @@ def memory_ceiling(table: TransitionTable, budget: int) -> Timed:
 
 
 def delete_rate(table: TransitionTable, grid: NoisyGrid) -> float:
-    """Return how many transitions per second are deleted, in batches as a minibatch brings them."""
+    """Return how many transitions per second are deleted, in batches like those of training."""
     n = min(200_000, grid.n_states)
     columns = grid.transitions(n)
     table.add_many(*columns)
@@ -132,7 +132,7 @@ def delete_rate(table: TransitionTable, grid: NoisyGrid) -> float:
 
 
 def measure_size(n_states: int, repeats: int) -> dict[str, float]:
-    """Measure everything about sweeping at one size."""
+    """Measure sweeping in a table of this size."""
     grid = NoisyGrid(n_states)
     table, adds = build(grid)
     states = len(table)
@@ -167,7 +167,7 @@ def measure_size(n_states: int, repeats: int) -> dict[str, float]:
 
 
 def value_iteration(columns: list[NDArray[Any]], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of the counted model by scipy, starting from v; rebuilds the matrices."""
+    """Return the values of the counted model by SciPy, starting from v; build its matrices anew."""
     states, actions, rewards, after, ends = columns
     new: NDArray[np.float64]
     keys, index = np.unique(np.concatenate([states, after]), return_inverse=True)
@@ -205,7 +205,7 @@ def small_change(n_states: int, repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         moved = rng.permutation(len(columns[0]) - 1)[:128]
         old = [column[moved] for column in columns]
-        # Sorted by state, the next transition mostly starts in the same state and ends nearby.
+        # In order of states, the next transition mostly starts in the same state and ends nearby.
         columns[3][moved] = columns[3][moved + 1]
         new = [column[moved] for column in columns]
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How the benchmarks time: rates of runs that take turns, and single calls."""
+"""How the benchmarks measure time: rates of runs that take turns, and single calls."""
 
 import statistics
 import time
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Timed = Callable[[], tuple[float, float]]
-"""does some work; returns how much, and in how many seconds"""
+"""does some work; returns how much, and how many seconds it took"""
 
 
 def take_turns(runs: dict[str, Timed], repeats: int) -> dict[str, float]:
-    """Return the median rate of each run, all taking turns; the first turn warms up."""
+    """Return the median rate of each run, all taking turns after a warm-up."""
     rates: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(repeats + 1):
         for name, run in runs.items():

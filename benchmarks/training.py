@@ -1,10 +1,10 @@
-"""Where each second of a VaST training run goes, per preset and task, and how it grows.
+"""Where each second of a VaST training run goes, by preset and task, and how the parts grow.
 
-Runs are those of the command, without test epochs and checkpoints; where one is shortened, the
-table says so. The floor is the engine alone: it plays four tics and its screen is read, once per
-environment step, as `benchmarks.envs` measures it right before the run. With `overlap` training
-has a thread beside the main one; seconds are given for each thread. Growth is measured on the
-preset `cpu` with synthetic episodes and a synthetic world; see `benchmarks.scaling`.
+Runs are those of `vast train`, without test epochs and checkpoints; the table says where one is
+shortened. The floor is the engine alone: it plays four tics per environment step and its screen is
+read, as `benchmarks.envs` measures it right before the run. With `overlap`, training has a thread
+of its own; seconds are given for each thread. Growth is measured on the preset `cpu` with synthetic
+episodes and a synthetic table; see `benchmarks.scaling`.
 
     python -m benchmarks.training [--json FILE] [--image FILE] [--page FILE] [--only-draw]
 """
@@ -22,10 +22,9 @@ from benchmarks.parts import WAITING, profiled
 from benchmarks.profile_page import draw, part_rows, refresh, summary_rows
 from benchmarks.report import machine, report_console, show, write_json
 from benchmarks.scaling import by_bits, by_replay, by_states
-from vast.envs.tasks import task_named
 from vast.experiments.config import RunConfig, default_run
-from vast.training.exploration import ExplorationConfig
-from vast.training.plain import to_plain
+from vast.tasks import task_named
+from vast.training.plain import to_plain, with_changes
 from vast.training.threads import limited_threads
 
 FLOOR_STEPS, FLOOR_ROUNDS = 300, 4
@@ -33,26 +32,27 @@ FLOOR_STEPS, FLOOR_ROUNDS = 300, 4
 
 @dataclass(frozen=True)
 class Case:
-    """A run to look at."""
+    """A run to be profiled."""
 
     preset: str
     task: str
     steps: int
     burn_in: int | None = None
-    """environment steps of burn-in instead of the preset's; epsilon then is its last at once"""
+    """environment steps instead of the preset's; epsilon then has its final value at once"""
     training: dict[str, int] = field(default_factory=dict)
-    """what else differs from the preset"""
+    """changes of the preset's training"""
 
     def config(self) -> RunConfig:
         """Return the run."""
         run = default_run(self.task, "vast", self.preset)
-        settings = run.settings
+        changes: dict[str, float] = {f"training.{name}": n for name, n in self.training.items()}
         if self.burn_in is not None:
-            final = settings.exploration.final
-            exploration = ExplorationConfig(self.burn_in, final, final, 0)
-            settings = replace(settings, exploration=exploration)
-        settings = replace(settings, training=replace(settings.training, **self.training))
-        return replace(run, settings=settings, steps=self.steps)
+            changes |= {
+                "exploration.burn_in": self.burn_in,
+                "exploration.first": run.settings.exploration.final,
+                "exploration.anneal_steps": 0,
+            }
+        return replace(run, settings=with_changes(run.settings, changes), steps=self.steps)
 
     @property
     def shortened(self) -> str:
@@ -70,7 +70,7 @@ CASES = (
 
 
 def run_case(case: Case) -> dict[str, Any]:
-    """Measure one run and the engine under it."""
+    """Profile one run, and measure its engine."""
     name = task_named(case.task).env.removeprefix("vast/").removesuffix("-v0")
     engine = measure(name, FLOOR_STEPS, FLOOR_ROUNDS)
     found = profiled(case.config())
@@ -95,7 +95,7 @@ def run_case(case: Case) -> dict[str, Any]:
 
 
 def warm_up() -> None:
-    """Have everything loaded and compiled before anything is measured."""
+    """Load and compile everything before it is measured."""
     profiled(default_run("t-maze", "vast", "debug"))
 
 
@@ -108,10 +108,10 @@ def main(
     """Measure training runs.
 
     Args:
-        json_file: where the numbers are written
-        image: where the picture is drawn
-        page: the page whose tables are refreshed
-        only_draw: draw and refresh from the numbers that are there
+        json_file: where to write the results
+        image: where to write the figure
+        page: the page whose tables to replace
+        only_draw: measure nothing; draw the recorded results
     """
     console = report_console()
     if not only_draw:

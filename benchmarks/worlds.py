@@ -1,4 +1,4 @@
-"""A world of any size for the benchmarks: a noisy grid of places and headings, and tables of it."""
+"""A synthetic environment of any size: a noisy grid of places and headings, and its tables."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ N_ACTIONS = 3
 PER_STATE = 12
 """transitions per state: about five distinct predecessors each"""
 NOISE = 0.3
-"""the share of steps that end beside where they should"""
+"""share of steps that end beside their target"""
 
 
 def keys_of(states: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -62,7 +62,7 @@ class NoisyGrid:
             left -= at_once
 
     def beside_goal(self) -> list[tuple[int, int]]:
-        """Return states at and beside the goal, and the action forward."""
+        """Return the states at and beside the goal, each with the action forward."""
         middle = self.side // 2 * (self.side + 1)
         beside = np.arange(middle - 1, middle + 2)
         states = (beside[:, None] * N_HEADINGS + np.arange(N_HEADINGS)).ravel()

@@ -35,10 +35,10 @@ def trained_tmaze() -> "Iterator[tuple[VaST, Env]]":
     Nobody may change it: a test that lets it learn more works on a copy, by `save` and `load`.
     """
     from vast import VaST
-    from vast.agents.vast.presets import cpu
+    from vast.agents.vast.presets import preset
     from vast.training.exploration import ExplorationConfig
 
-    config = cpu("t-maze", (60, 80, 3))
+    config = preset("cpu", "t-maze", (60, 80, 3))
     config = replace(
         config,
         training=replace(config.training, burst=1000),

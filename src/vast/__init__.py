@@ -2,15 +2,30 @@
 
 from typing import TYPE_CHECKING
 
-from vast.envs import register_all
 from vast.lazy import lazy_names
+from vast.tasks import register_all
 
 if TYPE_CHECKING:
-    from vast.agents.public import LSH, MFEC, NEC, PrioritizedDDQN, VaST
+    from vast.agents.ddqn import PrioritizedDDQN
+    from vast.agents.lsh import LSH
+    from vast.agents.mfec import MFEC
+    from vast.agents.nec.agent import NEC
+    from vast.agents.vast.agent import VaST
+    from vast.experiments.tables import load_table
 
-__all__ = ["LSH", "MFEC", "NEC", "PrioritizedDDQN", "VaST"]
+__all__ = ["LSH", "MFEC", "NEC", "PrioritizedDDQN", "VaST", "load_table"]
 
 __version__ = "0.1.0"
-__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, "vast.agents.public"))
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "LSH": "vast.agents.lsh",
+        "MFEC": "vast.agents.mfec",
+        "NEC": "vast.agents.nec.agent",
+        "PrioritizedDDQN": "vast.agents.ddqn",
+        "VaST": "vast.agents.vast.agent",
+        "load_table": "vast.experiments.tables",
+    },
+)
 
 register_all()

@@ -1,4 +1,4 @@
-"""What a user did wrong, in one line: the value, what is allowed, the nearest match."""
+"""Errors for wrong input, in one line: the value, what it must be, and the closest match."""
 
 import re
 from collections.abc import Iterable
@@ -6,17 +6,17 @@ from difflib import get_close_matches
 
 
 class UserError(ValueError):
-    """A mistake in what the user asked for; the command prints it as one line and exits with 2."""
+    """Wrong input by the user; the command prints it as one line and exits with code 2."""
 
 
 def unknown(kind: str, value: str, allowed: Iterable[str]) -> UserError:
-    """Return the error for a `value` that is none of the `allowed` names of this `kind`."""
+    """Return the error for a `value` that is not one of the `allowed` names of this `kind`."""
     names = sorted(allowed)
-    # fig2 for fig1 is not a slip of the finger: who names another number means another thing.
+    # fig2 is not a typo of fig1: a different number means something else.
     typos = [name for name in names if _numberless(name) != _numberless(value)]
     near = get_close_matches(value, typos, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return UserError(f"unknown {kind} {value!r}: allowed are {', '.join(names)}{hint}")
+    return UserError(f"unknown {kind} {value!r}: must be one of {', '.join(names)}{hint}")
 
 
 def _numberless(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written completely or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Give a path beside `path` to write to; what was written takes its place at the end.
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; what is written there replaces `path` at the end.
 
-    If anything goes wrong before, `path` is as it was, and nothing else is left.
+    If anything fails before that, `path` is unchanged and no other file is left.
     """
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:

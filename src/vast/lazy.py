@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first used, so that `import vast` is quick."""
+"""Public names that are imported on first use, so that `import vast` is fast."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def lazy_names(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a package: name -> the module that has it."""
+    """Return a `__getattr__` for a package, given the module of each name."""
 
     def get(name: str) -> Any:
         if name not in places:

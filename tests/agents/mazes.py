@@ -1,4 +1,4 @@
-"""Small worlds, and the plain loop that lets an agent live in them."""
+"""Small environments, and the plain loop that lets an agent act in them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vast.training.protocol import Agent
+from vast.training.protocol import Trainable
 
 GRID = (
     "....#",
@@ -66,7 +66,7 @@ class GridMaze(gymnasium.Env[NDArray[Any], np.int64]):
         return image[..., None]
 
 
-def live(agent: Agent, env: gymnasium.Env[Any, Any], steps: int, begin: bool = True) -> None:
+def live(agent: Trainable, env: gymnasium.Env[Any, Any], steps: int, begin: bool = True) -> None:
     """Let an agent live so many steps; without `begin`, go on in the episode that it is in."""
     if begin:
         agent.begin(env.reset(seed=0)[0])
@@ -94,7 +94,7 @@ def distances() -> dict[tuple[int, int], int]:
     return found
 
 
-def share_of_shortest_paths(agent: Agent, env: GridMaze) -> float:
+def share_of_shortest_paths(agent: Trainable, env: GridMaze) -> float:
     """Return from how many of all cells the agent's policy takes the shortest way to the goal."""
     cells = {cell: far for cell, far in distances().items() if far}
     lengths = [episode(agent, env, options={"start": cell})[1] for cell in cells]
@@ -102,7 +102,7 @@ def share_of_shortest_paths(agent: Agent, env: GridMaze) -> float:
 
 
 def episode(
-    agent: Agent,
+    agent: Trainable,
     env: gymnasium.Env[Any, Any],
     epsilon: float = 0.0,
     options: dict[str, Any] | None = None,

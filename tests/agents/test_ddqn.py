@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agents.mazes import GridMaze, live
-from vast.agents.ddqn.config import PrioritizedDDQNConfig
-from vast.agents.ddqn.mind import PrioritizedDDQNMind
-from vast.agents.ddqn.ranks import Ranks
+from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
+from vast.agents.rank_sampling import RankSampler
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig
+from vast.training.spaces import Spaces
 
 SMALL = NetworkConfig(kind="mlp", mlp_hidden=(16,))
 
 
-def agent(**fields: Any) -> PrioritizedDDQNMind:
+def agent(**fields: Any) -> PrioritizedDDQN:
     schedule = ExplorationConfig(burn_in=20)
     config = PrioritizedDDQNConfig(
         **{"replay": 300, "network": SMALL, "exploration": schedule, **fields}
     )
-    return PrioritizedDDQNMind((2,), "float32", 4, config, np.random.SeedSequence(0))
+    return PrioritizedDDQN(Spaces((2,), np.dtype(np.float32), 4), config=config)
 
 
 events = st.lists(
@@ -42,7 +42,7 @@ def test_the_order_is_that_of_sorting_all_priorities(
 ) -> None:
     capacity, end, oldest = 12, 0, 0
     rng = np.random.default_rng(seed)
-    ranks = Ranks(capacity, 0.7)
+    ranks = RankSampler(capacity, 0.7)
     plain: dict[int, tuple[float, int]] = {}
     """priority, and the revision in which it came or changed"""
     new: list[int] = []
@@ -73,9 +73,9 @@ def test_the_order_is_that_of_sorting_all_priorities(
             assert len(ranks) == len(plain)
 
 
-def ranked(n: int, alpha: float) -> tuple[Ranks, np.ndarray[Any, np.dtype[np.float64]]]:
+def ranked(n: int, alpha: float) -> tuple[RankSampler, np.ndarray[Any, np.dtype[np.float64]]]:
     """Return steps 0 to n - 1 with random errors, and the probability of each by brute force."""
-    ranks = Ranks(100, alpha)
+    ranks = RankSampler(100, alpha)
     for number in range(n):
         ranks.add(number)
     ranks.revise(0)
@@ -128,86 +128,90 @@ def test_beta_goes_to_one_in_its_own_time() -> None:
 
 @pytest.mark.slow
 def test_errors_are_those_of_double_q_learning() -> None:
-    mind = agent(target_interval=10**6, learning_rate=0.01, discount=0.9)
-    live(mind, GridMaze(limit=20), 200)
-    numbers = mind.ranks.state_dict()["order"][:60]
-    steps = mind.replay.steps(numbers)
+    learner = agent(target_interval=10**6, learning_rate=0.01, discount=0.9, replay=600)
+    live(learner, GridMaze(limit=20), 500)
+    numbers = learner.ranks.state_dict()["order"]
+    steps = learner.replay.steps(numbers)
     assert steps.terminals.any()
-    errors = mind.td_errors(steps).detach().numpy()
+    errors = learner.td_errors(steps).detach().numpy()
     for row in range(len(numbers)):
         before, after = steps.frames[row, :-1], steps.frames[row, 1:]
-        best = mind.values(after).argmax()
-        worth = 0.0 if steps.terminals[row] else mind.target.outputs(after[None])[0, best]
-        expected = steps.rewards[row] + 0.9 * worth - mind.values(before)[steps.actions[row]]
+        best = learner.values(after).argmax()
+        worth = 0.0 if steps.terminals[row] else learner.target.outputs(after[None])[0, best]
+        expected = steps.rewards[row] + 0.9 * worth - learner.values(before)[steps.actions[row]]
         assert errors[row] == pytest.approx(expected, abs=1e-5)
     # the two networks disagree on which action is best, so that it matters which one chooses
     seen = steps.frames[:, 1:]
-    chosen = mind.network.outputs(seen).argmax(1)
-    assert (chosen != mind.target.outputs(seen).argmax(1)).any()
+    chosen = learner.network.outputs(seen).argmax(1)
+    assert (chosen != learner.target.outputs(seen).argmax(1)).any()
 
 
 def test_the_target_network_is_copied_when_it_is_time() -> None:
-    mind = agent(target_interval=50, train_interval=1)
+    learner = agent(target_interval=50, train_interval=1)
     env = GridMaze()
     seen = np.array([[1, 2]], np.float32)
-    live(mind, env, 49)
-    assert (mind.target.outputs(seen[None]) != mind.network.outputs(seen[None])).any()
-    live(mind, env, 1, begin=False)
-    np.testing.assert_array_equal(mind.target.outputs(seen[None]), mind.network.outputs(seen[None]))
-    live(mind, env, 1, begin=False)
-    assert (mind.target.outputs(seen[None]) != mind.network.outputs(seen[None])).any()
+    live(learner, env, 49)
+    assert (learner.target.outputs(seen[None]) != learner.network.outputs(seen[None])).any()
+    live(learner, env, 1, begin=False)
+    np.testing.assert_array_equal(
+        learner.target.outputs(seen[None]), learner.network.outputs(seen[None])
+    )
+    live(learner, env, 1, begin=False)
+    assert (learner.target.outputs(seen[None]) != learner.network.outputs(seen[None])).any()
 
 
 def test_a_training_step_weighs_its_errors_and_makes_them_priorities() -> None:
-    mind, twin = agent(replay=100, batch=16), agent(replay=100, batch=16)
+    learner, twin = agent(replay=100, batch=16), agent(replay=100, batch=16)
     env = GridMaze(limit=20)
-    live(mind, env, 119)
-    assert mind.frame_store is not None
-    twin.load_state_dict(mind.state_dict(), [mind.frame_store.frames_since(mind.replay.oldest)])
-    mind.metrics()
-    mind.decide()
+    live(learner, env, 119)
+    assert learner.frame_store is not None
+    twin.load_state_dict(
+        learner.state_dict(), [learner.frame_store.frames_since(learner.replay.oldest)]
+    )
+    learner.metrics()
+    learner.decide()
     twin.decide()
     seen, reward, terminated, truncated, _ = env.step(np.int64(0))
-    mind.observe(0, reward, seen, terminated, truncated)
-    mind.train()
+    learner.observe(0, reward, seen, terminated, truncated)
+    learner.train()
 
-    twin._seen.see(seen)
-    twin._stepped(0, reward)
+    twin._frames.push(seen)
+    twin._stepped(0, reward, None)
     twin.ranks.revise(twin.replay.encodable_from)
     drawn = twin.ranks.draw(twin._rng, 16, twin.config.beta_at(120))
     sizes = twin.td_errors(twin.replay.steps(drawn.numbers)).abs().detach().numpy()
-    ranks = mind.ranks.state_dict()
+    ranks = learner.ranks.state_dict()
     np.testing.assert_array_equal(ranks["changed"], drawn.numbers)
     np.testing.assert_allclose(ranks["changed_to"], sizes, rtol=1e-6)
     losses = np.where(sizes <= 1, sizes**2 / 2, sizes - 1 / 2)
-    measured = mind.metrics()
+    measured = learner.metrics()
     assert measured["train/loss"] == pytest.approx((drawn.weights * losses).mean(), rel=1e-5)
     assert measured["train/td_error"] == pytest.approx(sizes.mean(), rel=1e-5)
     assert drawn.weights.min() < 0.9
 
 
 def test_both_networks_are_shown_the_same_once_inputs_are_standardised() -> None:
-    mind = agent(standardise_after=10)
-    live(mind, GridMaze(), 9)
+    learner = agent(standardise_after=10)
+    live(learner, GridMaze(), 9)
     seen = np.array([[[1, 2]]], np.float32)
-    before = mind.network.outputs(seen)
-    live(mind, GridMaze(), 1, begin=False)
-    assert (mind.network.outputs(seen) != before).any()
-    np.testing.assert_array_equal(mind.target.outputs(seen), mind.network.outputs(seen))
+    before = learner.network.outputs(seen)
+    live(learner, GridMaze(), 1, begin=False)
+    assert (learner.network.outputs(seen) != before).any()
+    np.testing.assert_array_equal(learner.target.outputs(seen), learner.network.outputs(seen))
 
 
 @pytest.mark.parametrize("history", [0, 2])
 def test_every_step_that_can_be_read_is_ranked_and_no_other(history: int) -> None:
-    mind = agent(replay=15, history=history, train_interval=1, batch=4)
+    learner = agent(replay=15, history=history, train_interval=1, batch=4)
     env = GridMaze(limit=7)
     for chunk in range(100):
-        live(mind, env, 1, begin=chunk == 0)
-        mind.ranks.revise(mind.replay.encodable_from)
-        ranked = sorted(mind.ranks.state_dict()["order"].tolist())
+        live(learner, env, 1, begin=chunk == 0)
+        learner.ranks.revise(learner.replay.encodable_from)
+        ranked = sorted(learner.ranks.state_dict()["order"].tolist())
         readable = []
-        for number in range(mind.replay.oldest, mind.replay.end):
+        for number in range(learner.replay.oldest, learner.replay.end):
             try:
-                mind.replay.steps([number])
+                learner.replay.steps([number])
             except ValueError:
                 continue
             readable.append(number)
@@ -215,7 +219,7 @@ def test_every_step_that_can_be_read_is_ranked_and_no_other(history: int) -> Non
 
 
 def test_wrong_numbers_are_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match=r"first_beta -0.1: allowed is 0 to 1"):
+    with pytest.raises(UserError, match=r"first_beta must be between 0 and 1, got -0\.1"):
         PrioritizedDDQNConfig(first_beta=-0.1)
-    with pytest.raises(UserError, match="target_interval 0: allowed is 1 or more"):
+    with pytest.raises(UserError, match="target_interval must be at least 1, got 0"):
         PrioritizedDDQNConfig(target_interval=0)

@@ -1,44 +1,46 @@
 """Whatever happens to an agent, its table is that of the states assigned in its replay."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.agents.worlds import TINY, Wanderer, assigned, mind, with_training
+from tests.agents.worlds import TINY, Wanderer, assigned, tiny_agent, with_training
 from tests.planning.models import Step, assert_counts, assert_sound
-from vast.agents.vast.config import ReplayConfig, VaSTConfig
-from vast.agents.vast.mind import VaSTMind
+from vast.agents.vast.agent import VaST
+from vast.agents.vast.config import ExtensionsConfig, ReplayConfig, VaSTConfig
 
 EVENTS = ["step"] * 12 + ["terminal", "truncated", "cut", "train"]
 
 
 class Observed:
-    """A mind in the grid, and the transitions of the frames it has lost."""
+    """An agent in the grid, and the transitions of the frames it has lost."""
 
     def __init__(self, config: VaSTConfig) -> None:
-        self.mind: VaSTMind = mind(config)
+        self.agent: VaST = tiny_agent(config)
         self.evicted: list[Step] = []
-        store = self.mind.replay._store
+        replay: Any = self.agent.replay
+        store = replay._store
 
-        def watched(frame, *, begins):  # type: ignore[no-untyped-def]
-            replay = self.mind.replay
+        def watched(frame: Any, pose: Any, *, begins: bool) -> int:
             if len(replay) == replay.capacity:
                 # The transition out of a frame is known when its successor has a state.
-                self.evicted += assigned(self.mind, range(replay.oldest, replay.oldest + 1))
-            return store(frame, begins=begins)
+                self.evicted += assigned(self.agent, range(replay.oldest, replay.oldest + 1))
+            number: int = store(frame, pose, begins=begins)
+            return number
 
-        self.mind.replay._store = watched  # type: ignore[method-assign]
+        replay._store = watched
 
     def assert_table(self) -> None:
-        kept = [] if self.mind.replay.delete_evicted else self.evicted
-        steps = assigned(self.mind) + kept
-        assert_counts(self.mind.table, steps)
+        kept = [] if self.agent.replay.delete_evicted else self.evicted
+        steps = assigned(self.agent) + kept
+        assert_counts(self.agent.table, steps)
         for pair in {step[:2] for step in steps}:
             rewards = [step.reward for step in steps if step[:2] == pair]
             mean = sum(rewards) / len(rewards)
-            assert self.mind.table.mean_reward(*pair) == pytest.approx(mean, abs=1e-9)
+            assert self.agent.table.mean_reward(*pair) == pytest.approx(mean, abs=1e-9)
 
 
 @settings(max_examples=settings().max_examples // 8)
@@ -55,8 +57,9 @@ def test_the_table_is_that_of_the_assignments_and_of_the_frames_evicted(
             reassign=data.draw(flag),
             overlap=data.draw(flag),
         ),
-        last_action=data.draw(flag),
-        planning=replace(TINY.planning, leap=data.draw(st.sampled_from([None, 0, 1]))),
+        extensions=ExtensionsConfig(
+            last_action=data.draw(flag), outcome_shift=data.draw(st.sampled_from([None, 0, 1]))
+        ),
         model=replace(
             TINY.model,
             n_bits=data.draw(st.sampled_from([3, 8])),
@@ -69,36 +72,36 @@ def test_the_table_is_that_of_the_assignments_and_of_the_frames_evicted(
         tabulate_burn_in=data.draw(flag),
     )
     life = Observed(config)
-    wanderer = Wanderer(life.mind)
+    wanderer = Wanderer(life.agent)
     for byte in data.draw(st.binary(min_size=20, max_size=90)):
         event, checked = EVENTS[byte % len(EVENTS)], byte // len(EVENTS) == 0
         if event == "train":
             wanderer.train()
         elif event != "cut":
             wanderer.step(end="" if event == "step" else event, train=byte % 2 == 0)
-        elif life.mind.replay.in_episode:
-            life.mind.cut()
+        elif life.agent.replay.in_episode:
+            life.agent.cut()
         if checked:
             life.assert_table()
     life.assert_table()
-    assert_sound(life.mind.table)
-    life.mind.close()
+    assert_sound(life.agent.table)
+    life.agent.close()
 
 
 def test_states_change_in_training_so_that_the_invariant_says_something() -> None:
     life = Observed(with_training(retabulate=10))
-    Wanderer(life.mind).live(300)
-    metrics = life.mind.metrics()
+    Wanderer(life.agent).live(300)
+    metrics = life.agent.metrics()
     assert 0 < metrics["table/reassigned"] <= 1
     assert life.evicted
     life.assert_table()
-    life.mind.close()
+    life.agent.close()
 
 
-def test_leaps_are_forgotten_so_that_the_invariant_says_something() -> None:
+def test_shifted_outcomes_are_forgotten_so_that_the_invariant_says_something() -> None:
     model = replace(TINY.model, n_bits=8)
-    life = Observed(replace(TINY, model=model, planning=replace(TINY.planning, leap=0)))
-    Wanderer(life.mind).live(300)
-    assert life.mind.replay.state_dict(frames=False)["forgotten"].any()
+    life = Observed(replace(TINY, model=model, extensions=ExtensionsConfig(outcome_shift=0)))
+    Wanderer(life.agent).live(300)
+    assert life.agent.replay.state_dict(frames=False)["forgotten"].any()
     life.assert_table()
-    life.mind.close()
+    life.agent.close()

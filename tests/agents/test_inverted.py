@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.agents.mazes import GridMaze, live
-from tests.agents.test_minds import MINDS, assert_same, everything
+from tests.agents.test_contract import AGENTS, assert_same, everything
+from vast.agents import registry
 from vast.agents.inverted import InvertedFile
-from vast.agents.mfec.config import MFECConfig
+from vast.agents.mfec import MFECConfig
 from vast.agents.nec.config import NECConfig
-from vast.agents.neighbours import Inverted, Memory
-from vast.agents.registry import KINDS
+from vast.agents.neighbours import InvertedSearch, KeyValueMemory
 from vast.errors import UserError
+from vast.training.spaces import Spaces
 
 Array = NDArray[np.float32]
 
@@ -36,8 +37,10 @@ def clustered(n: int, rng: np.random.Generator) -> Array:
     return keys
 
 
-def filled(keys: Array, inverted: Inverted | None, capacity: int | None = None) -> Memory:
-    memory = Memory(capacity or len(keys), keys.shape[1], inverted)
+def filled(
+    keys: Array, inverted: InvertedSearch | None, capacity: int | None = None
+) -> KeyValueMemory:
+    memory = KeyValueMemory(capacity or len(keys), keys.shape[1], inverted)
     for key in keys:
         memory.add(key, 0.0)
     return memory
@@ -49,7 +52,7 @@ def test_nearly_all_neighbours_are_found(draw: Any, k: int, probes: int) -> None
     rng = np.random.default_rng(1)
     keys, queries = draw(4000, rng), draw(100, rng)
     # begun early, and most entries replaced since
-    memory = filled(keys[:2000], Inverted(500, 64, probes))
+    memory = filled(keys[:2000], InvertedSearch(500, 64, probes))
     rows = rng.permutation(2000)[:1500]
     memory.move(rows, keys[2000:3500])
     exact = filled(memory.keys(np.arange(2000)), None)
@@ -87,8 +90,8 @@ def test_what_was_just_written_is_found_and_a_copy_finds_the_same(
     far: int,
 ) -> None:
     """Few whole numbers, so that many entries are equally far from a query and from centroids."""
-    memory = Memory(capacity, 3, Inverted(4, 4, probes))
-    exact = Memory(capacity, 3)
+    memory = KeyValueMemory(capacity, 3, InvertedSearch(4, 4, probes))
+    exact = KeyValueMemory(capacity, 3)
     for kind, cell, number in events:
         key = np.array(cell, np.float32) + far
         if memory.find(key) is not None:
@@ -106,7 +109,7 @@ def test_what_was_just_written_is_found_and_a_copy_finds_the_same(
         assert found.rows.shape == (1, min(k, len(memory)))
         if probes == 4 or len(memory) < 4:
             assert_same(found, exact.nearest(key[None], k))
-    copied = Memory(capacity, 3, Inverted(4, 4, probes))
+    copied = KeyValueMemory(capacity, 3, InvertedSearch(4, 4, probes))
     copied.load_state_dict(memory.state_dict())
     # all at once, which must not differ from one by one
     queries = np.mgrid[-1:2, -1:2, -1:2].reshape(3, -1).T.astype(np.float32) + far
@@ -120,7 +123,7 @@ def test_what_was_just_written_is_found_and_a_copy_finds_the_same(
 def test_with_all_lists_probed_the_search_is_exact() -> None:
     rng = np.random.default_rng(1)
     keys, queries = clustered(1000, rng), clustered(100, rng)
-    inverted = filled(keys, Inverted(200, 32, 32), capacity=700)
+    inverted = filled(keys, InvertedSearch(200, 32, 32), capacity=700)
     exact = filled(keys, None, capacity=700)
     assert_same(inverted.nearest(queries, 20), exact.nearest(queries, 20))
 
@@ -128,7 +131,7 @@ def test_with_all_lists_probed_the_search_is_exact() -> None:
 def test_the_search_is_exact_until_there_are_enough_entries() -> None:
     rng = np.random.default_rng(1)
     keys, queries = clustered(300, rng), clustered(100, rng)
-    inverted = filled(keys[:299], Inverted(300, 32, 1), capacity=400)
+    inverted = filled(keys[:299], InvertedSearch(300, 32, 1), capacity=400)
     exact = filled(keys[:299], None, capacity=400)
     assert_same(inverted.nearest(queries, 20), exact.nearest(queries, 20))
     for memory in (inverted, exact):
@@ -145,24 +148,24 @@ def test_the_same_keys_have_the_same_centroids() -> None:
 
 def test_a_memory_saved_without_centroids_or_with_others_makes_its_own() -> None:
     keys = scattered(300, np.random.default_rng(1))
-    wanted = filled(keys, Inverted(300, 8, 2)).state_dict()
-    for saved in (filled(keys, None), filled(keys, Inverted(100, 4, 2))):
-        memory = Memory(300, 16, Inverted(100, 8, 2))
+    wanted = filled(keys, InvertedSearch(300, 8, 2)).state_dict()
+    for saved in (filled(keys, None), filled(keys, InvertedSearch(100, 4, 2))):
+        memory = KeyValueMemory(300, 16, InvertedSearch(100, 8, 2))
         memory.load_state_dict(saved.state_dict())
         assert_same(memory.state_dict()["centroids"], wanted["centroids"])
     with pytest.raises(ValueError, match="saved memory: centroids"):
         memory.load_state_dict({**wanted, "centroids": np.zeros((8, 3), np.float32)})
 
 
-@pytest.mark.parametrize("kind", ["mfec", "nec"])
+@pytest.mark.parametrize("name", ["mfec", "nec"])
 @pytest.mark.parametrize("image", [False, True])
-def test_stopping_and_going_on_equals_never_having_stopped(kind: str, image: bool) -> None:
-    make, config = MINDS[kind]
+def test_stopping_and_resuming_equals_never_having_stopped(name: str, image: bool) -> None:
+    make, config = AGENTS[name]
     config = replace(
         config, index="inverted", index_from=8, lists=6, probes=2, capacity=40, neighbours=3
     )
-    shape, dtype = ((5, 5, 1), "uint8") if image else ((2,), "float32")
-    agent, other = (make(shape, dtype, 4, config, np.random.SeedSequence(i)) for i in range(2))
+    spaces = Spaces((5, 5, 1) if image else (2,), np.dtype(np.uint8 if image else np.float32), 4)
+    agent, other = (make(spaces, config=config, seed=seed) for seed in range(2))
     env = GridMaze(image, limit=23)
     live(agent, env, 200)
     agent.metrics()
@@ -181,9 +184,9 @@ def indexed(agent: Any) -> bool:
     return all(memory.state_dict()["centroids"] is not None for memory in memories)
 
 
-@pytest.mark.parametrize("kind", ["mfec", "nec"])
-def test_the_papers_memories_are_inverted_and_small_ones_exact(kind: str) -> None:
-    presets = {name: KINDS[kind].preset(name, None, (2,)) for name in ("paper", "cpu", "debug")}
+@pytest.mark.parametrize("agent", ["mfec", "nec"])
+def test_the_papers_memories_are_inverted_and_small_ones_exact(agent: str) -> None:
+    presets = {name: registry.AGENTS[agent].preset(name, None, (2,)) for name in registry.PRESETS}
     assert {name: preset.index for name, preset in presets.items()} == {
         "paper": "inverted",
         "cpu": "exact",
@@ -192,7 +195,7 @@ def test_the_papers_memories_are_inverted_and_small_ones_exact(kind: str) -> Non
 
 
 def test_wrong_numbers_are_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match="probes 33: allowed is 1 to 32"):
+    with pytest.raises(UserError, match="probes must be at most 32, the number of lists, got 33"):
         NECConfig(lists=32, probes=33)
-    with pytest.raises(UserError, match="index_from 10: allowed is 1024 or more"):
+    with pytest.raises(UserError, match="index_from must be at least 1024"):
         MFECConfig(index="inverted", index_from=10)

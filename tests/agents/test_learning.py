@@ -7,7 +7,7 @@ import gymnasium
 import pytest
 
 from vast import VaST
-from vast.agents.vast.presets import cpu
+from vast.agents.vast.presets import preset
 from vast.training.exploration import ExplorationConfig
 from vast.training.protocol import Env
 
@@ -30,7 +30,7 @@ def agent() -> Iterator[VaST]:
     table knows of the maze it owes to reassignment.
     """
     env = gymnasium.make("vast/TMaze-v0")
-    config = cpu("t-maze", (60, 80, 3))
+    config = preset("cpu", "t-maze", (60, 80, 3))
     config = replace(
         config,
         model=replace(config.model, ema_decay=0.99, learning_rate_steps=1500),

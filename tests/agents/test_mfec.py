@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from vast.agents.mfec.config import MFECConfig
-from vast.agents.mfec.mind import MFECMind
+from vast.agents.mfec import MFEC, MFECConfig
 from vast.errors import UserError
 from vast.planning import TransitionTable
 from vast.training.exploration import ExplorationConfig
+from vast.training.spaces import Spaces
 
 GREEDY = ExplorationConfig(burn_in=0, first=0.0, final=0.0)
 
 
-def agent(n_actions: int = 2, shape: tuple[int, ...] = (3,), **fields: Any) -> MFECMind:
+def agent(n_actions: int = 2, shape: tuple[int, ...] = (3,), **fields: Any) -> MFEC:
     config = MFECConfig(**{"exploration": GREEDY, "capacity": 1000, **fields})
-    return MFECMind(shape, "float64", n_actions, config, np.random.SeedSequence(0))
+    return MFEC(Spaces(shape, np.dtype(np.float64), n_actions), config=config)
 
 
 def place(*entries: float) -> NDArray[np.float64]:
@@ -41,90 +41,90 @@ def test_in_a_deterministic_tree_it_equals_prioritized_sweeping(
     n_nodes = sum(n_actions**level for level in range(depth + 1))
     looks = rng.standard_normal((n_nodes, 3))
     rewards = rng.standard_normal((n_nodes, n_actions))
-    mind = agent(n_actions, discount=discount)
+    learner = agent(n_actions, discount=discount)
     table = TransitionTable(n_actions, discount, min_priority=1e-13)
     tried = set()
     for _ in range(episodes):
         node = 0
-        mind.begin(looks[0])
+        learner.begin(looks[0])
         for level in range(depth):
             action = int(rng.integers(n_actions))
             reward = float(rewards[node, action])
             child = node * n_actions + action + 1
             end = level == depth - 1
-            mind.observe(action, reward, looks[child], end, False)
+            learner.observe(action, reward, looks[child], end, False)
             table.add(node, action, reward, None if end else child)
             tried.add((node, action))
             node = child
     table.sweep()
     for node, action in tried:
-        value = mind.values(looks[node][None])[action]
+        value = learner.values(looks[node][None])[action]
         assert abs(value - table.q(node)[action]) < 1e-9
 
 
 def test_a_value_is_the_highest_return_and_never_falls() -> None:
-    mind = agent(discount=0.5)
+    learner = agent(discount=0.5)
     for rewards, best in (((0.0, 1.0), 0.5), ((0.0, 0.0), 0.5), ((0.0, 4.0), 2.0)):
-        mind.begin(place(0, 0, 1))
-        mind.observe(0, rewards[0], place(0, 1, 0), False, False)
-        mind.observe(1, rewards[1], place(9, 9, 9), True, False)
-        assert mind.values(place(0, 0, 1)[None])[0] == best
-        assert len(mind.memories[0]) == len(mind.memories[1]) == 1
+        learner.begin(place(0, 0, 1))
+        learner.observe(0, rewards[0], place(0, 1, 0), False, False)
+        learner.observe(1, rewards[1], place(9, 9, 9), True, False)
+        assert learner.values(place(0, 0, 1)[None])[0] == best
+        assert len(learner.memories[0]) == len(learner.memories[1]) == 1
 
 
 def test_nothing_is_learned_before_the_episode_ends_or_is_cut() -> None:
-    mind = agent()
-    mind.begin(place(0, 0, 1))
-    mind.observe(0, 1.0, place(0, 1, 0), False, False)
-    assert len(mind.memories[0]) == 0
-    mind.cut()
-    assert mind.values(place(0, 0, 1)[None]).tolist() == [1.0, 0.0]
+    learner = agent()
+    learner.begin(place(0, 0, 1))
+    learner.observe(0, 1.0, place(0, 1, 0), False, False)
+    assert len(learner.memories[0]) == 0
+    learner.cut()
+    assert learner.values(place(0, 0, 1)[None]).tolist() == [1.0, 0.0]
 
 
 def test_an_unknown_state_has_the_mean_of_its_nearest_neighbours() -> None:
-    mind = agent(1, neighbours=3)
+    learner = agent(1, neighbours=3)
     for i, reward in enumerate([5.0, 1.0, 2.0, 3.0, 7.0]):
-        mind.begin(place(i, 0, 0))
-        mind.observe(0, reward, place(0, 0, 0), True, False)
-    assert mind.values(place(2, 0, 0)[None]) == 2.0
-    assert mind.values(place(2.1, 0, 0)[None]) == 2.0
-    assert mind.values(place(0.1, 0, 0)[None]) == pytest.approx((5 + 1 + 2) / 3)
+        learner.begin(place(i, 0, 0))
+        learner.observe(0, reward, place(0, 0, 0), True, False)
+    assert learner.values(place(2, 0, 0)[None]) == 2.0
+    assert learner.values(place(2.1, 0, 0)[None]) == 2.0
+    assert learner.values(place(0.1, 0, 0)[None]) == pytest.approx((5 + 1 + 2) / 3)
 
 
 def test_the_entry_that_was_used_least_recently_gives_way() -> None:
-    mind = agent(1, capacity=2, neighbours=1)
+    learner = agent(1, capacity=2, neighbours=1)
 
     def visit(x: float) -> None:
-        mind.begin(place(x, 0, 0))
-        mind.decide()
-        mind.observe(0, x, place(0, 0, 0), True, False)
+        learner.begin(place(x, 0, 0))
+        learner.decide()
+        learner.observe(0, x, place(0, 0, 0), True, False)
 
     visit(1.0)
     visit(2.0)
-    mind.begin(place(1.1, 0, 0))  # its neighbour is used by a decision
-    mind.decide()
-    mind.cut()
-    policy = mind.policy(0.0, np.random.default_rng(0))
+    learner.begin(place(1.1, 0, 0))  # its neighbour is used by a decision
+    learner.decide()
+    learner.cut()
+    policy = learner.policy(0.0, np.random.default_rng(0))
     policy.begin(place(2.1, 0, 0))  # but not by a policy that nobody learns from
     policy.act()
-    mind.begin(place(3.0, 0, 0))
-    mind.observe(0, 3.0, place(0, 0, 0), True, False)
-    assert mind.memories[0].find(mind.embed(place(1.0, 0, 0)[None])) is not None
-    assert mind.memories[0].find(mind.embed(place(2.0, 0, 0)[None])) is None
+    learner.begin(place(3.0, 0, 0))
+    learner.observe(0, 3.0, place(0, 0, 0), True, False)
+    assert learner.memories[0].find(learner.embed(place(1.0, 0, 0)[None])) is not None
+    assert learner.memories[0].find(learner.embed(place(2.0, 0, 0)[None])) is None
 
 
 def test_the_share_of_states_met_before_is_measured() -> None:
-    mind = agent()
-    mind.begin(place(0, 0, 1))
-    mind.decide()
-    mind.observe(0, 1.0, place(9, 9, 9), True, False)
-    assert mind.metrics() == {"agent/epsilon": 0.0, "memory/exact": 0.0, "memory/entries": 1}
-    mind.begin(place(0, 0, 1))
-    mind.decide()
-    assert mind.metrics()["memory/exact"] == 0.5
-    assert "memory/exact" not in mind.metrics()
+    learner = agent()
+    learner.begin(place(0, 0, 1))
+    learner.decide()
+    learner.observe(0, 1.0, place(9, 9, 9), True, False)
+    assert learner.metrics() == {"agent/epsilon": 0.0, "memory/exact": 0.0, "memory/entries": 1}
+    learner.begin(place(0, 0, 1))
+    learner.decide()
+    assert learner.metrics()["memory/exact"] == 0.5
+    assert "memory/exact" not in learner.metrics()
 
 
 def test_wrong_numbers_are_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match="neighbours 0: allowed is 1 or more"):
+    with pytest.raises(UserError, match="neighbours must be at least 1, got 0"):
         MFECConfig(neighbours=0)

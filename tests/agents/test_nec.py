@@ -10,24 +10,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.agents.mazes import GridMaze, live
+from vast.agents.nec.agent import NEC
 from vast.agents.nec.config import NECConfig
 from vast.agents.nec.dictionary import Dictionary, estimate
-from vast.agents.nec.mind import NECMind
 from vast.agents.nec.returns import Returns, Step
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
 from vast.replay.episodes import Fate
 from vast.training.exploration import ExplorationConfig
+from vast.training.spaces import Spaces
 
 DELTA = 1e-3
 SMALL = NetworkConfig(kind="mlp", mlp_hidden=(16,))
 ALWAYS_RANDOM = ExplorationConfig(burn_in=10**9)
 
 
-def agent(shape: tuple[int, ...] = (2,), **fields: Any) -> NECMind:
+def agent(shape: tuple[int, ...] = (2,), **fields: Any) -> NEC:
     numbers = {"embedding": 4, "capacity": 500, "replay": 500, "neighbours": 5, "network": SMALL}
     config = NECConfig(**{**numbers, "exploration": ALWAYS_RANDOM, **fields})
-    return NECMind(shape, "float32", 4, config, np.random.SeedSequence(0))
+    return NEC(Spaces(shape, np.dtype(np.float32), 4), config=config)
 
 
 def filled(n: int, neighbours: int, width: int = 3) -> tuple[Dictionary, NDArray[np.float32]]:
@@ -69,7 +70,7 @@ def loss_by_hand(
 def test_a_lookup_reads_the_inverse_distance_mean_of_its_neighbours() -> None:
     dictionary, keys = filled(20, 7)
     query = keys[0, 0] + np.float32(0.02)
-    look = dictionary.look(query)
+    look = dictionary.look_up(query)
     for a in range(2):
         assert loss_by_hand(dictionary, query[None], np.array([a]), look.values[a : a + 1]) < 1e-20
     q, _ = dictionary.estimates(torch.from_numpy(np.stack([query, query])), np.array([1, 0]))
@@ -116,17 +117,19 @@ def test_descent_moves_neighbours_along_the_gradient_and_nobody_else() -> None:
 
 
 def test_a_training_step_moves_keys_and_values_in_the_dictionary() -> None:
-    mind = agent(exploration=ExplorationConfig(burn_in=200), n_steps=50, train_interval=1, batch=8)
+    learner = agent(
+        exploration=ExplorationConfig(burn_in=200), n_steps=50, train_interval=1, batch=8
+    )
     env = GridMaze()
-    live(mind, env, 199)
-    before = mind.dictionary.state_dict()
-    mind.decide()
-    mind.observe(0, 0.0, np.array([0, 0], np.float32), False, False)
-    assert "train/loss" not in mind.metrics()
-    mind.train()
-    assert mind.metrics()["train/loss"] > 0
+    live(learner, env, 199)
+    before = learner.dictionary.state_dict()
+    learner.decide()
+    learner.observe(0, 0.0, np.array([0, 0], np.float32), False, False)
+    assert "train/loss" not in learner.metrics()
+    learner.train()
+    assert learner.metrics()["train/loss"] > 0
     moved_keys = moved_values = 0
-    for old, new in zip(before, mind.dictionary.state_dict(), strict=True):
+    for old, new in zip(before, learner.dictionary.state_dict(), strict=True):
         assert len(old["keys"]) == len(new["keys"])
         moved_keys += int((old["keys"] != new["keys"]).any(1).sum())
         moved_values += int((old["values"] != new["values"]).sum())
@@ -135,13 +138,13 @@ def test_a_training_step_moves_keys_and_values_in_the_dictionary() -> None:
 
 
 def test_a_state_met_again_is_updated_in_place() -> None:
-    mind = agent(tabular_rate=0.25)
+    learner = agent(tabular_rate=0.25)
     for reward in (1.0, 2.0, 2.0):
-        mind.begin(np.array([1, 2], np.float32))
-        mind.observe(3, reward, np.zeros(2, np.float32), True, False)
-    memory = mind.dictionary.memories[3]
-    assert len(memory) == len(mind.dictionary) == 1
-    row = memory.find(mind.embed(np.array([[1, 2]], np.float32)))
+        learner.begin(np.array([1, 2], np.float32))
+        learner.observe(3, reward, np.zeros(2, np.float32), True, False)
+    memory = learner.dictionary.memories[3]
+    assert len(memory) == len(learner.dictionary) == 1
+    row = memory.find(learner.embed(np.array([[1, 2]], np.float32)))
     assert row is not None
     assert memory.values([row])[0] == 1 + 0.25 + 0.25 * 0.75
 
@@ -175,52 +178,54 @@ def test_returns_are_n_rewards_and_the_value_after_them(
 def test_a_cut_episode_bootstraps_from_its_last_frame_and_an_ended_one_does_not() -> None:
     places = np.array([[1, 2], [3, 1], [0, 4]], np.float32)
     for terminated, worth in ((False, 5.0), (True, 0.0)):
-        mind = agent(discount=0.5)
-        mind.begin(places[2])
-        mind.observe(1, 5.0, places[0], True, False)
-        mind.begin(places[0])
-        mind.observe(0, 1.0, places[1], False, False)
-        mind.observe(0, 0.0, places[2], terminated, not terminated)
-        memory = mind.dictionary.memories[0]
-        rows = [memory.find(mind.embed(place[None])) for place in places[:2]]
+        learner = agent(discount=0.5)
+        learner.begin(places[2])
+        learner.observe(1, 5.0, places[0], True, False)
+        learner.begin(places[0])
+        learner.observe(0, 1.0, places[1], False, False)
+        learner.observe(0, 0.0, places[2], terminated, not terminated)
+        memory = learner.dictionary.memories[0]
+        rows = [memory.find(learner.embed(place[None])) for place in places[:2]]
         stored = memory.values(np.array(rows, np.int64))
         np.testing.assert_allclose(stored, [1 + 0.25 * worth, 0.5 * worth], rtol=1e-6)
 
 
 def test_only_steps_whose_return_is_known_are_trained_on() -> None:
-    mind, env = agent(n_steps=4, replay=30), GridMaze(limit=9)
+    learner, env = agent(n_steps=4, replay=30), GridMaze(limit=9)
     for chunk in range(150):
-        live(mind, env, 1, begin=chunk == 0)
-        state = mind.state_dict()
+        live(learner, env, 1, begin=chunk == 0)
+        state = learner.state_dict()
         known = ~np.isnan(state["target"])
         waiting = [*state["returns"]["numbers"].tolist(), state["number"]]
         ends = [
             number
-            for number in range(mind.replay.oldest, mind.replay.end)
-            if state["replay"]["fate"][number - mind.replay.oldest] == Fate.TRUNCATED
+            for number in range(learner.replay.oldest, learner.replay.end)
+            if state["replay"]["fate"][number - learner.replay.oldest] == Fate.TRUNCATED
         ]
         unknown = {number % 30 for number in [*waiting, *ends]}
-        assert set(np.flatnonzero(known).tolist()) == set(range(min(30, mind.replay.end))) - unknown
+        assert (
+            set(np.flatnonzero(known).tolist()) == set(range(min(30, learner.replay.end))) - unknown
+        )
 
 
 def test_decisions_use_entries_and_test_policies_do_not() -> None:
-    mind = agent(exploration=ExplorationConfig(burn_in=0, first=0.0, final=0.0, anneal_steps=0))
-    mind.begin(np.array([1, 1], np.float32))
-    mind.observe(0, 1.0, np.zeros(2, np.float32), True, False)
-    used = mind.dictionary.memories[0].state_dict()["used"]
-    policy = mind.policy(0.0, np.random.default_rng(0))
+    learner = agent(exploration=ExplorationConfig(burn_in=0, first=0.0, final=0.0, anneal_steps=0))
+    learner.begin(np.array([1, 1], np.float32))
+    learner.observe(0, 1.0, np.zeros(2, np.float32), True, False)
+    used = learner.dictionary.memories[0].state_dict()["used"]
+    policy = learner.policy(0.0, np.random.default_rng(0))
     policy.begin(np.array([1, 1], np.float32))
     policy.act()
-    assert mind.dictionary.memories[0].state_dict()["used"] == used
-    mind.begin(np.array([1, 1], np.float32))
-    assert mind.decide() == 0
-    assert mind.dictionary.memories[0].state_dict()["used"] > used
+    assert learner.dictionary.memories[0].state_dict()["used"] == used
+    learner.begin(np.array([1, 1], np.float32))
+    assert learner.decide() == 0
+    assert learner.dictionary.memories[0].state_dict()["used"] > used
 
 
 def test_wrong_numbers_are_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match=r"tabular_rate 1.5: allowed is 0 to 1"):
+    with pytest.raises(UserError, match=r"tabular_rate must be between 0 and 1, got 1\.5"):
         NECConfig(tabular_rate=1.5)
-    with pytest.raises(UserError, match="replay 51: allowed is 52 or more"):
+    with pytest.raises(UserError, match="replay must be at least 52, got 51"):
         NECConfig(replay=51)
-    with pytest.raises(UserError, match="kind 'conv' for observations of shape"):
+    with pytest.raises(UserError, match="kind must be 'mlp' for observations of shape"):
         agent(network=NetworkConfig())

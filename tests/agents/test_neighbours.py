@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from vast.agents import neighbours
-from vast.agents.neighbours import Memory
+from vast.agents.neighbours import KeyValueMemory
 
 WIDTH = 3
 
@@ -47,7 +47,7 @@ class Plain:
         return sorted(far)[:k]
 
 
-def check(memory: Memory, plain: Plain, queries: NDArray[np.float32], k: int) -> None:
+def check(memory: KeyValueMemory, plain: Plain, queries: NDArray[np.float32], k: int) -> None:
     assert len(memory) == len(plain.entries)
     found = memory.nearest(queries, k)
     for query, rows, squared in zip(queries, found.rows, found.squared, strict=True):
@@ -79,7 +79,7 @@ def test_any_history_of_entries_is_searched_as_by_brute_force(
 ) -> None:
     # Far from the origin, products lose the digits in which distances differ.
     origin = np.full(WIDTH, far, np.float32)
-    memory, plain = Memory(capacity, WIDTH), Plain(capacity)
+    memory, plain = KeyValueMemory(capacity, WIDTH), Plain(capacity)
     for kind, cell, number in events:
         key = origin + np.array(cell, np.float32)
         row = plain.row(key)
@@ -96,7 +96,7 @@ def test_any_history_of_entries_is_searched_as_by_brute_force(
             memory.move([row], key[None])
             plain.change(row, key=key)
         check(memory, plain, key[None], k)
-    again = Memory(capacity, WIDTH)
+    again = KeyValueMemory(capacity, WIDTH)
     again.load_state_dict(memory.state_dict())
     for one in (memory, again):
         one.add(origin + 7, 0.5)
@@ -112,7 +112,7 @@ def test_a_memory_of_many_blocks_is_searched_as_by_brute_force(
     monkeypatch.setattr(neighbours, "BLOCK", 64)
     monkeypatch.setattr(neighbours, "CHUNK", 10)
     rng = np.random.default_rng(0)
-    memory = Memory(1000, 16)
+    memory = KeyValueMemory(1000, 16)
     keys = rng.standard_normal((1000, 16)).astype(np.float32) + 30
     keys[500:] = keys[:500] + rng.normal(0, 1e-5, (500, 16)).astype(np.float32)
     for key in keys:
@@ -125,7 +125,7 @@ def test_a_memory_of_many_blocks_is_searched_as_by_brute_force(
 
 
 def test_two_batches_of_touches_keep_the_order_within_them() -> None:
-    memory = Memory(3, 1)
+    memory = KeyValueMemory(3, 1)
     for i in range(3):
         memory.add(np.array([i], np.float32), 0.0)
     memory.touch([2, 0, 1, 2])
@@ -134,7 +134,7 @@ def test_two_batches_of_touches_keep_the_order_within_them() -> None:
 
 
 def test_a_damaged_memory_is_refused() -> None:
-    memory = Memory(2, 3)
+    memory = KeyValueMemory(2, 3)
     memory.add(np.ones(3, np.float32), 1.0)
     state = memory.state_dict()
     for name, wrong in (
@@ -144,4 +144,4 @@ def test_a_damaged_memory_is_refused() -> None:
         ("values", np.ones(2)),
     ):
         with pytest.raises(ValueError, match="saved memory"):
-            Memory(2, 3).load_state_dict({**state, name: wrong})
+            KeyValueMemory(2, 3).load_state_dict({**state, name: wrong})

@@ -11,23 +11,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.agents.worlds import TINY, Wanderer, assigned, mind, picture, with_training
+from tests.agents.worlds import (
+    TINY,
+    Wanderer,
+    assigned,
+    picture,
+    tiny_agent,
+    training_steps,
+    with_training,
+)
 from tests.training.runs import identical
+from vast.agents.extension import ActionValues
+from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import VaSTConfig
-from vast.agents.vast.mind import VaSTMind
 from vast.training.exploration import ExplorationConfig, greedy
 
 
-def encoded_by(agent: VaSTMind) -> list[int]:
+def encoded_by(agent: VaST) -> list[int]:
     """Return a list to which every call of the encoder adds how many frames it was given."""
     sizes: list[int] = []
-    encode = agent.tabulator.encode
+    encoder: Any = agent.encoder
+    encode = encoder.encode
 
     def watched(observations: NDArray[Any], **options: Any) -> NDArray[np.uint64]:
         sizes.append(len(observations))
-        return encode(observations, **options)
+        codes: NDArray[np.uint64] = encode(observations, **options)
+        return codes
 
-    agent.tabulator.encode = watched  # type: ignore[method-assign]
+    encoder.encode = watched
     return sizes
 
 
@@ -39,7 +50,7 @@ def exploring(burn_in: int, first: float = 1.0, final: float = 1.0) -> Explorati
 
 
 def test_in_the_burn_in_frames_wait_until_a_batch_is_full() -> None:
-    agent = mind(replace(TINY, exploration=exploring(1000), encode_batch=10))
+    agent = tiny_agent(replace(TINY, exploration=exploring(1000), encode_batch=10))
     sizes = encoded_by(agent)
     Wanderer(agent).live(200)
     # One more where an episode began meanwhile.
@@ -50,7 +61,7 @@ def test_in_the_burn_in_frames_wait_until_a_batch_is_full() -> None:
 
 def test_no_frame_is_encoded_before_the_burst_is_over_if_asked_so() -> None:
     config = with_training(burst=5)
-    agent = mind(replace(config, exploration=exploring(50), tabulate_burn_in=False))
+    agent = tiny_agent(replace(config, exploration=exploring(50), tabulate_burn_in=False))
     sizes = encoded_by(agent)
     life = Wanderer(agent)
     life.live(49)
@@ -63,7 +74,7 @@ def test_no_frame_is_encoded_before_the_burst_is_over_if_asked_so() -> None:
 
 
 def test_a_greedy_action_needs_the_newest_frame_and_a_random_one_none() -> None:
-    agent = mind(replace(TINY, exploration=exploring(30, 0.0, 0.0), encode_batch=100))
+    agent = tiny_agent(replace(TINY, exploration=exploring(30, 0.0, 0.0), encode_batch=100))
     sizes = encoded_by(agent)
     life = Wanderer(agent)
     for _ in range(30):
@@ -77,7 +88,7 @@ def test_a_greedy_action_needs_the_newest_frame_and_a_random_one_none() -> None:
 
 
 def test_after_the_burn_in_random_actions_still_let_frames_wait() -> None:
-    agent = mind(
+    agent = tiny_agent(
         with_training(
             replace(TINY, exploration=exploring(10, 1.0, 1.0), encode_batch=25), every=1000
         )
@@ -93,50 +104,51 @@ def test_after_the_burn_in_random_actions_still_let_frames_wait() -> None:
 
 @pytest.mark.parametrize("burst", [0, 2])
 def test_without_a_burn_in_training_begins_when_there_is_something_to_train_on(burst: int) -> None:
-    agent = mind(with_training(replace(TINY, exploration=exploring(0)), burst=burst, every=1))
+    agent = tiny_agent(with_training(replace(TINY, exploration=exploring(0)), burst=burst, every=1))
     assert not agent.train()
-    assert agent.tabulator.steps == 0
+    assert training_steps(agent) == 0
     Wanderer(agent).step()
-    assert agent.tabulator.steps == max(burst, 1)
+    assert training_steps(agent) == max(burst, 1)
 
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_one_training_step_per_four_steps_after_the_burn_in_and_its_burst(overlap: bool) -> None:
-    agent = mind(with_training(replace(TINY, exploration=exploring(21)), burst=6, overlap=overlap))
+    agent = tiny_agent(
+        with_training(replace(TINY, exploration=exploring(21)), burst=6, overlap=overlap)
+    )
     life = Wanderer(agent)
     life.live(20)
-    assert agent.tabulator.steps == 0
+    assert training_steps(agent) == 0
     life.live(1)
     agent.state_dict()  # waits for what is under way
-    assert agent.tabulator.steps == 6
+    assert training_steps(agent) == 6
     done = []
     for _ in range(12):
         life.live(1)
         agent.state_dict()
-        done.append(agent.tabulator.steps - 6)
+        done.append(training_steps(agent) - 6)
     assert done == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]
     agent.close()
 
 
 def test_the_model_is_frozen_and_the_table_still_grows() -> None:
-    agent = mind(with_training(replace(TINY, exploration=exploring(20)), freeze_after=60))
+    agent = tiny_agent(with_training(replace(TINY, exploration=exploring(20)), freeze_after=60))
     life = Wanderer(agent)
     life.live(60)
-    frozen, transitions = agent.tabulator.state_dict(), agent.table.n_transitions
-    assert agent.tabulator.steps > 0
+    frozen, transitions = agent.encoder.state_dict(), agent.table.n_transitions
+    assert training_steps(agent) > 0
     life.live(100)
-    assert identical(agent.tabulator.state_dict(), frozen)
+    assert identical(agent.encoder.state_dict(), frozen)
     assert agent.table.n_transitions > transitions + 80
 
 
 def test_training_beside_the_steps_uses_what_was_known_when_it_began() -> None:
     """A result is in use one interval later, with the encoder that goes with it."""
-    agent = mind(with_training(overlap=True))
+    agent = tiny_agent(with_training(overlap=True))
     life = Wanderer(agent)
     life.live(20)
-    before = agent.tabulator.encode(picture(1, 1)[None]), agent.table.state_dict()
-    assert agent._lockstep.busy
-    agent._lockstep.wait()
+    before = agent.encoder.encode(picture(1, 1)[None]), agent.table.state_dict()
+    assert agent._async.wait() is not None
     assert agent.metrics()["train/steps"] == 0
     assert identical(agent.table.state_dict(), before[1])
     life.live(4)
@@ -145,7 +157,7 @@ def test_training_beside_the_steps_uses_what_was_known_when_it_began() -> None:
 
 
 def test_rewards_are_hidden_in_latent_learning_and_seen_after_it() -> None:
-    agent = mind(replace(TINY, latent_steps=70, encode_batch=1))
+    agent = tiny_agent(replace(TINY, latent_steps=70, encode_batch=1))
     life = Wanderer(agent)
     life.live(70)
     assert {step.reward for step in assigned(agent)} == {0.0}
@@ -175,12 +187,12 @@ def test_epsilon_is_1_in_the_burn_in_and_then_falls_linearly(
 
 
 def test_the_share_of_random_actions_is_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = mind(
+    agent = tiny_agent(
         with_training(replace(TINY, exploration=ExplorationConfig(0, 0.3, 0.3, 0)), every=10**6)
     )
     life = Wanderer(agent)
-    best = np.array([0.0, 1, 0, 0]), np.zeros(4)
-    monkeypatch.setattr(agent, "_estimate", lambda state: best)
+    best = ActionValues(np.array([0.0, 1, 0, 0]), np.zeros(4, np.int64))
+    monkeypatch.setattr(agent._decisions, "estimate", lambda state: best)
     other = sum(life.step() != 1 for _ in range(800))
     assert abs(other / 800 - 0.3 * 3 / 4) < 0.05
 
@@ -199,7 +211,7 @@ def test_ties_are_broken_at_random_by_the_generator_handed_in() -> None:
 
 def test_an_agent_that_knows_nothing_tries_all_actions() -> None:
     config = with_training(replace(TINY, exploration=exploring(0, 0.0, 0.0)), every=10**6)
-    first = [Wanderer(mind(config, seed)).step() for seed in range(24)]
+    first = [Wanderer(tiny_agent(config, seed)).step() for seed in range(24)]
     assert set(first) == {0, 1, 2, 3}
 
 
@@ -211,7 +223,9 @@ def test_an_agent_that_knows_nothing_tries_all_actions() -> None:
 def test_the_share_of_pairs_met_again_is_that_counted_by_hand(
     encode_batch: int, retabulate: int
 ) -> None:
-    agent = mind(with_training(replace(TINY, encode_batch=encode_batch), retabulate=retabulate))
+    agent = tiny_agent(
+        with_training(replace(TINY, encode_batch=encode_batch), retabulate=retabulate)
+    )
     met, again = 0, 0
     assign, end = agent.replay.assign, agent.replay.end_terminal
 
@@ -235,12 +249,12 @@ def test_the_share_of_pairs_met_again_is_that_counted_by_hand(
 
 
 def test_metrics_are_of_the_time_since_the_last_row() -> None:
-    agent = mind(with_training(retabulate=20))
+    agent = tiny_agent(with_training(retabulate=20))
     life = Wanderer(agent)
     life.live(120)
     row = agent.metrics()
     assert 0 < row["table/reassigned"] <= 1
-    assert row["train/steps"] == agent.tabulator.steps == 26
+    assert row["train/steps"] == training_steps(agent) == 26
     assert row["table/states"] == len(agent.table)
     assert row["table/transitions"] == agent.table.n_transitions
     assert row["table/lookup_distance"] >= -1
@@ -252,14 +266,14 @@ def test_metrics_are_of_the_time_since_the_last_row() -> None:
 
 def test_nothing_is_reassigned_by_an_encoder_that_does_not_change() -> None:
     still = replace(TINY.model, learning_rate=1e-30)
-    agent = mind(with_training(replace(TINY, model=still), retabulate=20))
+    agent = tiny_agent(with_training(replace(TINY, model=still), retabulate=20))
     Wanderer(agent).live(120)
     assert agent.metrics()["table/reassigned"] == 0.0
 
 
 def test_without_reassignment_states_stay_as_they_were_first() -> None:
     config: VaSTConfig = with_training(reassign=False)
-    agent = mind(config)
+    agent = tiny_agent(config)
     life = Wanderer(agent)
     life.live(60)
     before = agent.replay.states(np.arange(50))[0]

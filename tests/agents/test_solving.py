@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 
 from tests.agents.mazes import GridMaze, live, share_of_shortest_paths
-from vast.agents.ddqn.config import PrioritizedDDQNConfig
-from vast.agents.ddqn.mind import PrioritizedDDQNMind
-from vast.agents.lsh.config import LSHConfig
-from vast.agents.lsh.mind import LSHMind
-from vast.agents.mfec.config import MFECConfig
-from vast.agents.mfec.mind import MFECMind
+from vast.agents.base import Agent
+from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
+from vast.agents.lsh import LSH, LSHConfig
+from vast.agents.mfec import MFEC, MFECConfig
+from vast.agents.nec.agent import NEC
 from vast.agents.nec.config import NECConfig
-from vast.agents.nec.mind import NECMind
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig
-from vast.training.protocol import Agent
+from vast.training.spaces import Spaces
 
 SCHEDULE = ExplorationConfig(burn_in=500, anneal_steps=1500)
 SMALL = NetworkConfig(kind="mlp", mlp_hidden=(64, 64))
@@ -26,19 +24,21 @@ def solved(agent: Agent, image: bool, steps: int) -> float:
     return share_of_shortest_paths(agent, GridMaze(image))
 
 
-def world(image: bool) -> tuple[tuple[int, ...], str, int]:
-    return ((5, 5, 1), "uint8", 4) if image else ((2,), "float32", 4)
+def world(image: bool) -> Spaces:
+    if image:
+        return Spaces((5, 5, 1), np.dtype(np.uint8), 4)
+    return Spaces((2,), np.dtype(np.float32), 4)
 
 
 @images
 def test_mfec(image: bool) -> None:
     config = MFECConfig(capacity=1000, exploration=SCHEDULE)
-    assert solved(MFECMind(*world(image), config, np.random.SeedSequence(0)), image, 3000) >= 0.9
+    assert solved(MFEC(world(image), config=config), image, 3000) >= 0.9
 
 
 def test_lsh() -> None:
     config = LSHConfig(exploration=SCHEDULE)
-    assert solved(LSHMind(*world(True), config, np.random.SeedSequence(0)), True, 3000) == 1
+    assert solved(LSH(world(True), config=config), True, 3000) == 1
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_nec(image: bool) -> None:
         learning_rate=1e-4,
         exploration=SCHEDULE,
     )
-    assert solved(NECMind(*world(image), config, np.random.SeedSequence(0)), image, 4000) >= 0.9
+    assert solved(NEC(world(image), config=config), image, 4000) >= 0.9
 
 
 @pytest.mark.slow
@@ -72,5 +72,5 @@ def test_ddqn(image: bool) -> None:
         learning_rate=1e-3,
         exploration=SCHEDULE,
     )
-    mind = PrioritizedDDQNMind(*world(image), config, np.random.SeedSequence(0))
-    assert solved(mind, image, 6000) >= 0.9
+    agent = PrioritizedDDQN(world(image), config=config)
+    assert solved(agent, image, 6000) >= 0.9

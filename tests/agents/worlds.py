@@ -1,4 +1,4 @@
-"""Worlds and minds that are small enough to be tried by the hundred."""
+"""Environments and agents that are small enough to be tried by the hundred."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,11 +9,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from tests.planning.models import Step
+from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import PlanningConfig, ReplayConfig, TrainingConfig, VaSTConfig
-from vast.agents.vast.mind import VaSTMind
 from vast.model.config import ModelConfig, NetworkConfig
+from vast.model.tabulator import Tabulator
 from vast.replay.episodes import Fate
 from vast.training.exploration import ExplorationConfig
+from vast.training.spaces import Spaces
 
 SIZE = 4
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -69,37 +71,48 @@ TINY = VaSTConfig(
 """so few bits, and such large steps of learning, that states change all the time"""
 
 
-def mind(config: VaSTConfig = TINY, seed: int = 0) -> VaSTMind:
-    return VaSTMind((SIZE, SIZE, 1), np.uint8, 4, config, np.random.SeedSequence(seed))
+def tiny_agent(config: VaSTConfig = TINY, seed: int = 0) -> VaST:
+    return VaST(Spaces((SIZE, SIZE, 1), np.dtype(np.uint8), 4), config=config, seed=seed)
 
 
 def with_training(config: VaSTConfig = TINY, **changes: Any) -> VaSTConfig:
     return replace(config, training=replace(config.training, **changes))
 
 
-class Wanderer:
-    """Leads a mind through the grid as an actor would, and remembers what it did."""
+def with_extensions(config: VaSTConfig = TINY, **changes: Any) -> VaSTConfig:
+    return replace(config, extensions=replace(config.extensions, **changes))
 
-    def __init__(self, mind: VaSTMind, seed: int = 0) -> None:
-        self.mind = mind
+
+def training_steps(agent: VaST) -> int:
+    assert isinstance(agent.encoder, Tabulator)
+    return agent.encoder.steps
+
+
+class Wanderer:
+    """Steps an agent through the grid as an actor would."""
+
+    def __init__(self, agent: VaST, seed: int = 0) -> None:
+        self.agent = agent
         self._rng = np.random.default_rng(seed)
         self._at = np.zeros(2, int)
 
     def step(self, *, end: str = "", train: bool = True) -> int:
         """Take a step; `end` may be "terminal" or "truncated"; return the action."""
-        if not self.mind.replay.in_episode:
+        if not self.agent.replay.in_episode:
             self._at = self._rng.integers(SIZE, size=2)
-            self.mind.begin(picture(*self._at))
-        action = self.mind.decide()
+            self.agent.begin(picture(*self._at))
+        action = self.agent.decide()
         self._at = np.clip(self._at + MOVES[action], 0, SIZE - 1)
         reward = float(self._at.sum()) / 4
-        self.mind.observe(action, reward, picture(*self._at), end == "terminal", end == "truncated")
+        self.agent.observe(
+            action, reward, picture(*self._at), end == "terminal", end == "truncated"
+        )
         if train:
             self.train()
         return action
 
     def train(self) -> None:
-        while self.mind.train():
+        while self.agent.train():
             pass
 
     def live(self, steps: int) -> None:
@@ -109,13 +122,13 @@ class Wanderer:
             self.step(end=end)
 
 
-def assigned(mind: VaSTMind, numbers: range | None = None) -> list[Step]:
+def assigned(agent: VaST, numbers: range | None = None) -> list[Step]:
     """Return the transitions that follow from the states of the frames stored, one by one.
 
     Those that were forgotten are left out.
     """
-    state = mind.replay.state_dict(frames=False)
-    oldest, end = mind.replay.oldest, mind.replay.end
+    state = agent.replay.state_dict(frames=False)
+    oldest, end = agent.replay.oldest, agent.replay.end
     steps = []
     for number in numbers or range(oldest, end):
         i = number - oldest

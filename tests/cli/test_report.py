@@ -45,7 +45,7 @@ def test_a_report_is_one_file_with_all_pictures_and_leaves_the_run_alone(
     out = folder / "report.html"
     *_, said, last = capsys.readouterr().out.splitlines()
     assert last == f"wrote {out}"
-    assert "observations of the run were of" in said
+    assert "observations of the run had" in said
     written = content(folder)
     assert {name: written[name] for name in before} == before
 
@@ -70,8 +70,11 @@ def test_a_report_on_what_is_no_run_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for arguments, message in (
-        ([str(tmp_path)], f"vast: {tmp_path} is no run: there is no {tmp_path / 'config.json'}\n"),
-        ([], "vast: report on what? Name the folder of a run, or several\n"),
+        (
+            [str(tmp_path)],
+            f"vast: {tmp_path} is not a run directory: there is no {tmp_path / 'config.json'}\n",
+        ),
+        ([], "vast: report needs one run directory or more\n"),
     ):
         with pytest.raises(SystemExit) as stop:
             main(["report", *arguments])

@@ -1,4 +1,4 @@
-"""Atari games: Pong as in the paper, others as is usual."""
+"""Atari games: Pong as in the paper, others with usual settings."""
 
 import hashlib
 import subprocess
@@ -55,14 +55,14 @@ def test_pong_is_the_same_in_another_process_and_for_every_seed() -> None:
 
 
 @pytest.mark.slow
-def test_sticky_actions_bring_chance_that_follows_the_seed() -> None:
+def test_sticky_actions_are_random_and_follow_the_seed() -> None:
     once = fingerprint(3, sticky=0.25)
     assert once == fingerprint(3, sticky=0.25)
     assert once != fingerprint(4, sticky=0.25)
 
 
 @pytest.mark.slow
-def test_other_games_begin_with_a_random_wait() -> None:
+def test_other_games_begin_with_random_idle_frames() -> None:
     assert fingerprint(3, game="breakout") == fingerprint(3, game="breakout")
     assert fingerprint(3, game="breakout") != fingerprint(4, game="breakout")
 
@@ -74,7 +74,7 @@ def test_pong_shows_the_playing_field_at_full_contrast() -> None:
         observation, *_ = env.step(STAY)
     assert observation.shape == (84, 84, 1)
     assert (observation.min(), observation.max()) == (0, 255)
-    # The field is of one colour but for two paddles and the ball: no score, no border.
+    # The field has one colour except for two paddles and the ball: no score, no border.
     values, counts = np.unique(observation, return_counts=True)
     assert counts.max() > 0.95 * observation.size
     assert values[counts.argmax()] < 128
@@ -116,7 +116,7 @@ def test_an_endless_game_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ends == [(False, False)] * 9 + [(False, True)]
 
 
-def test_a_saved_game_goes_on_as_if_never_stopped() -> None:
+def test_a_restored_game_continues_as_if_never_stopped() -> None:
     first, second = Pong(sticky=0.25), Pong(sticky=0.25)
     first.reset(seed=1)
     second.reset(seed=2)
@@ -130,9 +130,9 @@ def test_a_saved_game_goes_on_as_if_never_stopped() -> None:
 
 
 @pytest.mark.parametrize("height", [160, 210, 84, 100])
-def test_shrinking_takes_the_brighter_frame_and_the_mean_over_areas(height: int) -> None:
+def test_scaling_takes_the_maximum_of_two_frames_and_averages_areas(height: int) -> None:
     frames = np.random.default_rng(0).integers(0, 256, (2, height, 160)).astype(np.uint8)
-    # Every pixel repeated 84 times each way, so that an output is a block of whole pixels.
+    # Every pixel is repeated 84 times in each direction, so that an output is a block of pixels.
     fine = frames.max(axis=0).repeat(84, axis=0).reshape(84, height, 160).mean(axis=1)
     fine = fine.repeat(84, axis=1).reshape(84, 84, 160).mean(axis=2)
     small = shrink(frames[0], frames[1], area_weights(height), area_weights(160))
@@ -151,13 +151,13 @@ def test_rendering_is_in_colour_and_large() -> None:
 def test_wrong_values_are_refused() -> None:
     with pytest.raises(UserError, match="did you mean 'pong'"):
         Atari("pongg")
-    with pytest.raises(UserError, match=r"sticky 1\.5"):
+    with pytest.raises(UserError, match=r"sticky must be .*, got 1\.5"):
         Pong(sticky=1.5)
-    with pytest.raises(UserError, match="noop_max -1"):
+    with pytest.raises(UserError, match="noop_max must be 0 or more, got -1"):
         Atari("breakout", noop_max=-1)
-    with pytest.raises(UserError, match="unknown render mode"):
+    with pytest.raises(UserError, match="unknown render mode 'human': must be one of rgb_array"):
         Pong(render_mode="human")
     env = Pong()
     env.reset(seed=0)
-    with pytest.raises(UserError, match="0 stay, 1 up, 2 down"):
+    with pytest.raises(UserError, match="action must be one of 0 stay, 1 up, 2 down, got"):
         env.step(np.int64(3))

@@ -27,6 +27,7 @@ def test_a_step_has_a_fixed_size_and_a_direction() -> None:
         observation, reward, terminated, truncated, info = env.step(action)
         np.testing.assert_allclose(observation, (0.1 + STEP * dx, 0.2 + STEP * dy), rtol=1e-6)
         assert (reward, terminated, truncated, info["event"]) == (0.0, False, False, None)
+        assert (info["x"], info["y"]) == pytest.approx((0.1 + STEP * dx, 0.2 + STEP * dy))
 
 
 def test_a_step_into_a_wall_rebounds_by_the_part_that_does_not_fit() -> None:
@@ -62,7 +63,7 @@ def test_no_walk_leaves_the_maze_and_a_seed_repeats_it(seed: int, actions: list[
             break
 
 
-def test_a_saved_state_goes_on_as_if_never_stopped() -> None:
+def test_a_restored_state_continues_as_if_never_stopped() -> None:
     first, second = TMaze2D(), TMaze2D()
     first.reset(seed=1)
     first.step(EAST)
@@ -80,14 +81,14 @@ def test_starts_differ_between_seeds() -> None:
 
 @pytest.mark.parametrize("start", [(4.0, -4.0), (0.0, -9.0), (1.0,), (np.nan, 0.0)])
 def test_a_start_outside_the_maze_is_refused(start: tuple[float, ...]) -> None:
-    with pytest.raises(UserError, match="allowed is"):
+    with pytest.raises(UserError, match="start must be"):
         TMaze2D().reset(options={"start": start})
 
 
 def test_an_unknown_action_is_refused() -> None:
     env = TMaze2D()
     env.reset(seed=0)
-    with pytest.raises(UserError, match="0 east"):
+    with pytest.raises(UserError, match="action must be 0 east"):
         env.step(np.int64(4))
 
 

@@ -18,7 +18,7 @@ from vast.replay import Replay
 from vast.training.checkpoint import Checkpoint
 from vast.training.metrics import read_metrics
 
-CLOCKS = ("/loop/wall_seconds", "/metrics_offset")
+CLOCKS = ("/wall_seconds", "/metrics_offset")
 """what differs between two runs that did the same: times, and so the length of a row"""
 SAVING = """
 import sys
@@ -58,7 +58,7 @@ def killed_at(folder: Path, step: int, *words: str | Path, seconds: float = 0.1)
     process.send_signal(signal.SIGKILL)
     _, said = process.communicate()
     assert process.returncode == -signal.SIGKILL, said
-    return int(saved(folder)["/loop/agent/steps"])
+    return int(saved(folder)["/agent/steps"])
 
 
 def last_save(folder: Path) -> int:
@@ -81,7 +81,7 @@ def saved(folder: Path) -> dict[str, Any]:
     """Return all of a checkpoint, by place, and its frames."""
     state, pieces = Checkpoint(folder / "checkpoint").load()
     found = dict(flat(state))
-    kept = state["loop"]["agent"]["replay"]
+    kept = state["agent"]["replay"]
     replay = Replay(
         int(kept["capacity"]),
         tuple(kept["shape"].tolist()),

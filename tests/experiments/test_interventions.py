@@ -15,11 +15,11 @@ from vast.experiments.interventions import (
     ReverseRewards,
     SwitchMap,
 )
-from vast.training.protocol import Env, Transition
+from vast.training.protocol import Env, Experience
 
 
-def nothing(transition: Transition) -> None:
-    raise AssertionError("the agent must not be told")
+def nothing(step: Experience) -> None:
+    raise AssertionError("the agent must not observe anything")
 
 
 @pytest.fixture
@@ -72,15 +72,18 @@ def test_the_forced_runs_go_where_the_figures_show(
 ) -> None:
     env = gymnasium.make("vast/TMaze-v0" if name == "t-maze" else "vast/HMaze-v0")
     env.reset(seed=0)
-    told: list[Transition] = []
-    FORCED_RUNS[name].apply(env, told.append)
-    assert len(told) == steps
-    assert [step.reward for step in told[:-1]] == [-0.01] * (steps - 1)
-    assert not any(step.terminated or step.truncated for step in told[:-1])
-    last = told[-1]
+    watched: list[Experience] = []
+    FORCED_RUNS[name].apply(env, watched.append)
+    assert len(watched) == steps
+    assert [step.reward for step in watched[:-1]] == [-0.01] * (steps - 1)
+    assert not any(step.terminated or step.truncated for step in watched[:-1])
+    last = watched[-1]
     assert (last.reward, last.terminated, last.truncated) == (reward, terminated, False)
-    assert (round(last.info["x"]), round(last.info["y"])) == end
-    for step, following in pairwise(told):
+    assert last.next_pose is not None
+    assert (round(last.next_pose[0]), round(last.next_pose[1])) == end
+    assert watched[0].pose == pytest.approx(FORCED_RUNS[name].start)
+    for step, following in pairwise(watched):
+        assert step.next_pose == following.pose
         assert step.next_observation is following.observation
     assert env.reset()[1]["map"] != FORCED_RUNS[name].map_name
     env.close()
@@ -88,14 +91,14 @@ def test_the_forced_runs_go_where_the_figures_show(
 
 def test_the_h_maze_runs_go_through_the_teleporter(h_maze: Env) -> None:
     for name in ("h-maze-rewarded", "h-maze-penalised"):
-        xs = [step.info["x"] for step in FORCED_RUNS[name].play(h_maze)]
+        xs = [step.next_pose[0] for step in FORCED_RUNS[name].play(h_maze) if step.next_pose]
         jumps = np.abs(np.diff(xs))
         assert (jumps > 1500).sum() == 1
         assert jumps[jumps < 1500].max() < 67
 
 
 def test_the_t_maze_run_begins_where_training_never_was(t_maze: Env) -> None:
-    xs = [step.info["x"] for step in FORCED_RUNS["t-maze"].play(t_maze)]
+    xs = [step.next_pose[0] for step in FORCED_RUNS["t-maze"].play(t_maze) if step.next_pose]
     assert xs[0] > 200
     assert xs[-1] < 64
 
@@ -105,12 +108,12 @@ def test_a_forced_run_is_the_same_every_time(h_maze: Env) -> None:
     first, second = list(run.play(h_maze)), list(run.play(h_maze))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a.next_observation, b.next_observation)
-        assert a.info == b.info
+        assert a.next_pose == b.next_pose
 
 
 def test_a_forced_run_that_ends_too_early_is_refused(t_maze: Env) -> None:
     run = ForcedRun("TBLOCK", (0, -520, 270), "FFFFFFFFF")
-    with pytest.raises(UserError, match="ended after 2 of 9 actions"):
+    with pytest.raises(UserError, match="must last 9 actions, but its episode ended after 2"):
         list(run.play(t_maze))
 
 

@@ -65,35 +65,51 @@ def refused(
     ("words", "said"),
     [
         (("t-mace",), "unknown task 't-mace'.*did you mean 't-maze'"),
-        ((), "Missing from vast train: TASK; allowed are t-maze"),
+        ((), "vast train needs a TASK: one of t-maze"),
         (("t-maze", "--preset", "cpy"), "unknown preset 'cpy'.*did you mean 'cpu'"),
         (("t-maze", "--agent", "vats"), "unknown agent 'vats'.*did you mean 'vast'"),
         (("t-maze", "--modle.n-bits", "3"), "--modle.n-bits.*--model.n-bits"),
         (("t-maze", "--model.n-bits", "many"), "many"),
-        (("t-maze", "--model.n-bits", "65"), "n_bits 65: allowed is 1 to 64"),
+        (("t-maze", "--model.n-bits", "65"), "n_bits must be between 1 and 64, got 65"),
         (
             ("t-maze", "--replay.capacity", "3", "--model.history", "3"),
-            "capacity 3: allowed is 5 or more frames with a history of 3",
+            "capacity must be at least 5 frames with a history of 3, got 3",
         ),
-        (("t-maze-2d", "--model.network.kind", "conv"), "kind 'conv'.*: allowed is 'mlp'"),
-        (("t-maze-2d", "--resize", "3", "3"), "resize .3, 3.: allowed only for images"),
-        (("t-maze", "--training.segment", "7"), "segment 7: allowed are divisors"),
+        (("t-maze-2d", "--model.network.kind", "conv"), "kind must be 'mlp' for .*, got 'conv'"),
+        (
+            ("t-maze-2d", "--resize", "3", "3"),
+            "resize must be None unless .*, got .3, 3.",
+        ),
+        (("t-maze", "--training.segment", "7"), "segment must be a divisor of batch.*got 7"),
         (("t-maze", "--planning.planner", "inlien"), "inlien.*inline"),
-        (("t-maze", "--planning.discount", "1"), "discount 1.0: allowed is 0 to below 1"),
-        (("t-maze", "--exploration.final", "nan"), "epsilon final nan: allowed is 0 to 1"),
-        (("t-maze", "--steps", "0"), "steps 0: allowed is 1 or more"),
+        (
+            ("t-maze", "--planning.discount", "1"),
+            "discount must be .* below 1, got 1.0",
+        ),
+        (("t-maze", "--exploration.final", "nan"), "final must be between 0 and 1, got nan"),
+        (("t-maze", "--steps", "0"), "steps must be at least 1, got 0"),
         (("t-maze", "--steps", "ten"), "ten"),
-        (("t-maze", "--seed", "-1"), "seed -1: allowed is 0 or more"),
-        (("t-maze", "--threads", "0"), "threads 0: allowed is 1 or more"),
-        (("t-maze", "--loop.eval-every", "0"), "eval_every 0: allowed is 1 or more"),
-        (("t-maze", "--interventions", "reverse"), "intervention 'reverse': allowed are STEP:rev"),
+        (("t-maze", "--seed", "-1"), "seed must be at least 0, got -1"),
+        (("t-maze", "--threads", "0"), "threads must be at least 1, got 0"),
+        (("t-maze", "--loop.eval-every", "0"), "eval_every must be at least 1, got 0"),
+        (
+            ("t-maze", "--interventions", "reverse"),
+            "must be one of STEP:reverse, .*got 'reverse'",
+        ),
         (("t-maze", "--interventions", "5:run=t-mace"), "forced run 't-mace'.*did you mean"),
         (("t-maze", "--interventions", "5:map=TOPNE"), "'TOPNE'.*did you mean 'TOPEN'"),
         (("t-maze-2d", "--interventions", "5:reverse"), "no rewards that can be reversed"),
         (("t-maze-2d", "--interventions", "5:map=X"), "no maps to switch between"),
-        (("t-maze-2d", "--wad", "mine.wad"), "--wad or --map with task 't-maze-2d'"),
+        (
+            ("t-maze-2d", "--wad", "mine.wad"),
+            "--map must be one of .*, got 't-maze-2d'",
+        ),
         (("t-maze", "--wad", "none.wad"), "none.wad"),
-        (("t-maze", "--config", "none.json"), "none.json is no run: there is no none.json"),
+        (("t-maze", "--agent", "lsh", "--plain"), "--plain requires the agent 'vast', got 'lsh'"),
+        (
+            ("t-maze", "--config", "none.json"),
+            "none.json is not a run directory: there is no",
+        ),
     ],
 )
 def test_a_run_that_cannot_be_is_refused(
@@ -107,33 +123,35 @@ def test_a_folder_that_is_no_run_is_refused(refused: Refused, tmp_path: Path) ->
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
     for verb in ("resume", "eval"):
-        assert "none is no run: there is no none/config.json" in refused(verb, "none")
-        assert "mine is no run" in refused(verb, "mine")
-    assert "mine is no run" in refused("play", "mine", "--out", "film.mp4")
+        assert "none is not a run directory: there is no none/config.json" in refused(verb, "none")
+        assert "mine is not a run directory" in refused(verb, "mine")
+    assert "mine is not a run directory" in refused("play", "mine", "--out", "film.mp4")
     for out in ("mine", "mine/thesis.tex"):
         line = refused("train", "t-maze-2d", *DEBUG, "--out", out)
-        assert f"{out} is not empty and no run" in line
+        assert f"{out} is not empty and not a run directory" in line
 
 
 def test_the_folder_of_another_run_is_refused(refused: Refused, run: Path) -> None:
     same = ("train", "t-maze-2d", *DEBUG, "--steps", "90", "--out", run)
-    assert "task is 't-maze-2d' there and 't-maze' here" in refused("train", "t-maze", *same[2:])
-    assert "seed is 0 there and 1 here" in refused(*same, "--seed", "1")
+    assert "task is 't-maze-2d' there, 't-maze' here" in refused("train", "t-maze", *same[2:])
+    assert "seed is 0 there, 1 here" in refused(*same, "--seed", "1")
     line = refused(*same, "--model.n-bits", "3")
-    assert "settings.model.n_bits is 16 there and 3 here; choose another --out" in line
+    assert "settings.model.n_bits is 16 there, 3 here; choose another --out" in line
 
 
 def test_fewer_steps_than_were_taken_are_refused(refused: Refused, run: Path) -> None:
-    assert "steps 30: the run is at step 60 already" in refused("resume", run, "--steps", "30")
+    assert "steps must be at least 60, where the run is already, got 30" in refused(
+        "resume", run, "--steps", "30"
+    )
 
 
 def test_options_that_contradict_a_config_are_refused(refused: Refused, run: Path) -> None:
     given = ("--config", run / "config.json", "--out", "other")
-    assert "task 't-maze' with the config of a run on 't-maze-2d'" in refused(
+    assert "task must be 't-maze-2d', as in --config, got 't-maze'" in refused(
         "train", "t-maze", *given
     )
-    assert "--preset with --config" in refused("train", *given, *DEBUG)
-    assert "--agent with --config" in refused("train", *given, "--agent=vast")
+    assert "--preset must not be given with --config" in refused("train", *given, *DEBUG)
+    assert "--agent must not be given with --config" in refused("train", *given, "--agent=vast")
 
 
 @pytest.mark.parametrize(
@@ -142,18 +160,21 @@ def test_options_that_contradict_a_config_are_refused(refused: Refused, run: Pat
         (lambda c: c["config"]["settings"]["model"].update(n_bit=3), "did you mean 'n_bits'"),
         (
             lambda c: c["config"]["settings"]["model"].update(n_bits="3"),
-            "n_bits '3': allowed is int",
+            "n_bits must be int, got '3'",
         ),
-        (lambda c: c["config"]["settings"]["model"].update(n_bits=99), "n_bits 99"),
+        (
+            lambda c: c["config"]["settings"]["model"].update(n_bits=99),
+            "n_bits must be between 1 and 64, got 99",
+        ),
         (lambda c: c["config"].update(taks="t-maze"), "did you mean 'task'"),
         (lambda c: c["config"].pop("task"), "config: task is missing"),
         (lambda c: c["config"].update(task="t-mace"), "unknown task 't-mace'"),
         (lambda c: c["config"].update(agent=None), "unknown agent 'None'"),
-        (lambda c: c["config"].update(steps=2.5), "steps 2.5: allowed is int"),
-        (lambda c: c["config"].update(interventions=["x"]), "intervention 'x'"),
-        (lambda c: c.update(config=[]), "config []: allowed is a dictionary"),
-        (lambda c: c.update(format="soup"), "config.json is of something else"),
-        (lambda c: c.update(version=2), "its format is version 2, allowed is 1"),
+        (lambda c: c["config"].update(steps=2.5), "steps must be int, got 2.5"),
+        (lambda c: c["config"].update(interventions=["x"]), "got 'x'"),
+        (lambda c: c.update(config=[]), "config must be a dictionary of fields, got []"),
+        (lambda c: c.update(format="soup"), "config.json belongs to something else"),
+        (lambda c: c.update(version=3), "its format must be version 1 or 2, got 3"),
     ],
 )
 def test_a_config_edited_wrongly_is_refused(
@@ -169,7 +190,7 @@ def test_a_config_edited_wrongly_is_refused(
 def test_a_config_that_is_cut_short_is_refused(refused: Refused, run: Path) -> None:
     text = (run / "config.json").read_text()
     (run / "config.json").write_text(text[: len(text) // 2])
-    assert "config.json is no JSON" in refused("resume", run)
+    assert "config.json is not JSON" in refused("resume", run)
 
 
 def test_a_checkpoint_cut_short_or_damaged_is_refused(refused: Refused, run: Path) -> None:
@@ -177,7 +198,7 @@ def test_a_checkpoint_cut_short_or_damaged_is_refused(refused: Refused, run: Pat
     content = state.read_bytes()
     state.write_bytes(content[:-100])
     for words in (("resume", run, "--steps", "90"), ("eval", run)):
-        assert "bytes, not" in refused(*words)
+        assert "bytes, got" in refused(*words)
     state.write_bytes(content[:2000] + bytes(500) + content[2500:])
     assert str(run / "checkpoint") in refused("resume", run, "--steps", "90")
     state.unlink()
@@ -189,8 +210,8 @@ def test_a_checkpoint_of_another_run_is_refused(
 ) -> None:
     words = ("--steps", "60", "--out", tmp_path / "other")
     for other, said in (
-        (("t-maze-2d", "--seed", "1"), "seed is 1 there and 0 here"),
-        (("t-maze-2d", "--model.n-bits", "3"), "settings.model.n_bits is 3 there and 16 here"),
+        (("t-maze-2d", "--seed", "1"), "seed is 1 there, 0 here"),
+        (("t-maze-2d", "--model.n-bits", "3"), "config.model.n_bits is 3 there, 16 here"),
     ):
         vast("train", *other, *DEBUG, *words)
         shutil.rmtree(run / "checkpoint")
@@ -202,27 +223,31 @@ def test_a_checkpoint_of_another_run_is_refused(
 
 def test_a_checkpoint_whose_metrics_were_lost_is_refused(refused: Refused, run: Path) -> None:
     (run / "metrics.jsonl").write_text("")
-    assert "the checkpoint goes on from" in refused("resume", run, "--steps", "90")
+    assert "as its checkpoint says, got 0" in refused("resume", run, "--steps", "90")
 
 
 def test_a_run_that_was_never_saved_cannot_be_looked_at(refused: Refused, run: Path) -> None:
     shutil.rmtree(run / "checkpoint")
-    assert "no checkpoint" in refused("eval", run)
-    assert "no checkpoint" in refused("play", run, "--out", "film.mp4")
+    assert "is not a checkpoint" in refused("eval", run)
+    assert "is not a checkpoint" in refused("play", run, "--out", "film.mp4")
 
 
 def test_films_that_cannot_be_are_refused(refused: Refused, run: Path) -> None:
-    assert "film.avi: allowed are the endings" in refused("play", run, "--out", "film.avi")
-    assert "steps 0: allowed" in refused("play", run, "--out", "film.mp4", "--steps", "0")
-    assert "cannot be filmed" in refused("play", run, "--out", "film.mp4")
-    assert "steps 0: allowed" in refused("eval", run, "--steps", "0")
+    assert "a video must end in .mp4 or .gif, got film.avi" in refused(
+        "play", run, "--out", "film.avi"
+    )
+    assert "steps must be at least 1, got 0" in refused(
+        "play", run, "--out", "film.mp4", "--steps", "0"
+    )
+    assert "a task to film must be one of" in refused("play", run, "--out", "film.mp4")
+    assert "steps must be at least 1, got 0" in refused("eval", run, "--steps", "0")
 
 
 def test_a_seed_may_be_any_number(tmp_path: Path) -> None:
     seed = str(2**70 + 1)
     vast("train", "t-maze-2d", *DEBUG, "--steps", "3", "--seed", seed, "--out", tmp_path / "run")
     vast("resume", tmp_path / "run", "--steps", "5")
-    assert saved(tmp_path / "run")["/loop/agent/steps"] == 5
+    assert saved(tmp_path / "run")["/agent/steps"] == 5
 
 
 LITTLE_ROOM = """
@@ -232,7 +257,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 
 
 @pytest.mark.slow
-def test_a_full_disk_leaves_the_checkpoint_of_before(run: Path, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_previous_checkpoint(run: Path, tmp_path: Path) -> None:
     whole = Path(shutil.copytree(run, tmp_path / "whole"))
     before = files_in(run / "checkpoint")
     process = started("resume", run, "--steps", "120", setup=LITTLE_ROOM)
@@ -240,7 +265,7 @@ def test_a_full_disk_leaves_the_checkpoint_of_before(run: Path, tmp_path: Path) 
     assert process.returncode == 2
     assert error == (
         f"vast: cannot write {run / 'checkpoint'}: File too large; "
-        "the checkpoint of before is intact\n"
+        "the previous checkpoint is intact\n"
     )
     assert files_in(run / "checkpoint") == before
     for folder in (run, whole):

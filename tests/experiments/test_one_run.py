@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from vast import VaST
-from vast.agents.vast.mind import VaSTMind
 from vast.experiments.interventions import FORCED_RUNS
 from vast.experiments.one_run import OneRun, show_run
 from vast.training.protocol import Env
@@ -29,21 +28,20 @@ def env() -> Iterator[Env]:
 
 
 @pytest.fixture(scope="module")
-def mind(
+def agent(
     trained_tmaze: tuple[VaST, Env], env: Env, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[VaSTMind]:
+) -> Iterator[VaST]:
     """A copy of the trained agent."""
     path: Path = tmp_path_factory.mktemp("agent") / "saved"
     trained_tmaze[0].save(path)
     copy = VaST.load(path, env)
-    assert isinstance(copy.mind, VaSTMind)
-    yield copy.mind
+    yield copy
     copy.close()
 
 
 @pytest.fixture(scope="module")
-def shown(mind: VaSTMind, env: Env) -> OneRun:
-    return show_run(mind, env, steps=500)
+def shown(agent: VaST, env: Env) -> OneRun:
+    return show_run(agent, env, steps=500)
 
 
 def test_the_arm_never_visited_is_of_new_states_and_the_stem_of_known_ones(shown: OneRun) -> None:
@@ -63,14 +61,14 @@ def test_new_states_get_values_from_the_known_stem(shown: OneRun) -> None:
 
 
 def test_each_new_value_is_that_of_the_next_state_one_step_earlier(
-    shown: OneRun, mind: VaSTMind
+    shown: OneRun, agent: VaST
 ) -> None:
     run, values = FORCED_RUNS["t-maze"], shown.run_values[1]
-    states, discount = shown.run.states.tolist(), mind.config.planning.discount
+    states, discount = shown.run.states.tolist(), agent.config.planning.discount
     looked_at = 0
     for i, (state, following) in enumerate(pairwise(states)):
         if shown.new[i] and states.count(state) == 1 and following != state:
-            assert mind.table.count(state, "FLR".index(run.actions[i])) == 1
+            assert agent.table.count(state, "FLR".index(run.actions[i])) == 1
             expected = LIVING_REWARD + discount * values[i + 1]
             assert values[i] == pytest.approx(expected, abs=2e-4)
             looked_at += 1
@@ -78,16 +76,15 @@ def test_each_new_value_is_that_of_the_next_state_one_step_earlier(
 
 
 def test_the_networks_stay_as_they_were(
-    shown: OneRun, mind: VaSTMind, trained_tmaze: tuple[VaST, Env]
+    shown: OneRun, agent: VaST, trained_tmaze: tuple[VaST, Env]
 ) -> None:
-    original = trained_tmaze[0].mind
-    assert isinstance(original, VaSTMind)
-    before, after = original.tabulator.state_dict(), mind.tabulator.state_dict()
+    original = trained_tmaze[0]
+    before, after = original.encoder.state_dict(), agent.encoder.state_dict()
     assert before.keys() == after.keys()
     for name, value in before.items():
         np.testing.assert_array_equal(value, after[name])
     assert shown.same_networks
-    assert mind.replay.end == original.replay.end + len(shown.run.states)
+    assert agent.replay.end == original.replay.end + len(shown.run.states)
 
 
 def test_values_elsewhere_stay_nearly_the_same(shown: OneRun) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.agents.worlds import assigned
+from tests.agents.worlds import assigned, training_steps
 from tests.experiments.sameness import assert_same, killed_at, rows, saved, started, vast
 from tests.planning.models import assert_counts, assert_sound
-from vast.agents.vast.mind import VaSTMind
+from vast.agents.vast.agent import VaST
 from vast.experiments.config import RunConfig
-from vast.experiments.folder import read_config
-from vast.experiments.runs import Run, looked_at
+from vast.experiments.run_directory import read_config
+from vast.experiments.runs import open_readonly
+from vast.training.callbacks import StopWhen
 
 MAZE = ("train", "plus-maze", "--preset", "debug", "--interventions", "150:reverse", "400:reverse")
 VECTOR = ("train", "t-maze-2d", "--preset", "debug")
@@ -40,9 +41,9 @@ def vector(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_does_all_that_a_run_does(vector: Path) -> None:
     """So that it says something when two are the same."""
     found, metrics = saved(vector), rows(vector)
-    assert found["/loop/agent/trainings"] > 20
-    assert found["/loop/agent/learned/codes"].size > 0
-    assert found["/loop/actor/in_episode"]
+    assert found["/agent/trainings"] > 20
+    assert found["/agent/result/codes"].size > 0
+    assert found["/actor/in_episode"]
     assert [row["step"] for row in metrics] == list(range(50, 421, 50))
     assert [row["step"] for row in metrics if "eval/episodes" in row] == [200, 400]
     assert metrics[-1]["table/states"] > 10
@@ -51,8 +52,8 @@ def test_a_run_does_all_that_a_run_does(vector: Path) -> None:
 
 @pytest.mark.slow
 def test_rewards_were_reversed_and_back(maze: Path) -> None:
-    assert saved(maze)["/loop/intervened"] == 2
-    assert saved(maze)["/loop/actor/settings/reversed"] is False
+    assert saved(maze)["/intervened"] == 2
+    assert saved(maze)["/actor/settings/reversed"] is False
 
 
 @pytest.mark.parametrize(
@@ -97,17 +98,14 @@ def test_other_ways_to_learn_resume_as_well(tmp_path: Path, options: tuple[str, 
 def test_a_run_stopped_in_its_burst_of_training_resumes_there(
     vector: Path, tmp_path: Path, trainings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tick = Run.tick
+    def stopping(callback: StopWhen, agent: VaST, total: int) -> bool:
+        return agent.steps == 100 and training_steps(agent) > trainings
 
-    def stopping(run: Run, agent, total):  # type: ignore[no-untyped-def]
-        tick(run, agent, total)
-        return bool(agent.steps == 100 and agent.tabulator.steps > trainings)
-
-    monkeypatch.setattr(Run, "tick", stopping)
+    monkeypatch.setattr(StopWhen, "on_step", stopping)
     with pytest.raises(SystemExit) as stop:
         vast(*VECTOR, "--steps", STEPS, "--out", tmp_path / "run")
     assert stop.value.code == 130
-    assert saved(tmp_path / "run")["/loop/agent/bursts"] == trainings + 1
+    assert saved(tmp_path / "run")["/agent/bursts"] == trainings + 1
     monkeypatch.undo()
     vast("resume", tmp_path / "run")
     assert_same(vector, tmp_path / "run")
@@ -159,8 +157,8 @@ def test_an_interrupt_saves_and_the_run_goes_on_from_there(
     out, error = process.communicate()
     assert process.returncode == 130
     assert error == ""
-    assert out.splitlines()[-1] == f"interrupted and saved; to go on: vast resume {run}"
-    reached = saved(run)["/loop/agent/steps"]
+    assert out.splitlines()[-1] == f"interrupted and saved; to resume: vast resume {run}"
+    reached = saved(run)["/agent/steps"]
     assert reached >= 50
     total = max(int(STEPS), reached + 50)
     vast("resume", run, "--steps", str(total))
@@ -177,9 +175,9 @@ def test_with_a_background_planner_the_table_resumed_is_that_of_the_assignments(
     options = ("--planning.planner", "background", "--out", tmp_path / "run")
     vast(*VECTOR, *options, "--steps", "230")
     vast("resume", tmp_path / "run", "--steps", "420")
-    with looked_at(tmp_path / "run") as run:
+    with open_readonly(tmp_path / "run") as run:
         agent = run.agent
-        assert isinstance(agent, VaSTMind)
+        assert isinstance(agent, VaST)
         agent.close()
         assert agent.steps == 420
         assert_counts(agent.table, assigned(agent))

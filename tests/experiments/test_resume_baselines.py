@@ -8,7 +8,7 @@ import pytest
 
 from tests.training.runs import identical
 from vast.cli import main
-from vast.experiments.runs import looked_at
+from vast.experiments.runs import open_readonly
 from vast.replay import Replay
 from vast.training.checkpoint import Checkpoint
 from vast.training.metrics import read_metrics
@@ -17,8 +17,8 @@ from vast.training.metrics import read_metrics
 def saved(folder: Path) -> dict[str, Any]:
     """Return all of a checkpoint and its frames, without what the clock says."""
     state, _ = Checkpoint(folder / "checkpoint").load()
-    del state["loop"]["wall_seconds"], state["metrics_offset"]
-    with looked_at(folder) as run:
+    del state["wall_seconds"], state["metrics_offset"]
+    with open_readonly(folder) as run:
         store = run.agent.frame_store
         if isinstance(store, Replay):
             state["frames"] = store.frames(np.arange(store.oldest, store.end))

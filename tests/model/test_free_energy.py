@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from tests.model.worlds import SMALL, SMALL_CONV, batch, observations, seeded, tabulator
 from vast.model import ModelConfig, NetworkConfig
-from vast.model.free_energy import bernoulli_cost, free_energy, gaussian_cost
+from vast.model.free_energy import (
+    StepCosts,
+    bernoulli_cost,
+    free_energy,
+    gaussian_cost,
+    local_costs,
+)
 
 Floats = NDArray[np.float64]
 
@@ -20,24 +26,30 @@ def log_p(y: Floats, a: Floats, t: float) -> Floats:
     return np.asarray(np.log(t) - noise - 2 * np.log1p(np.exp(-noise)))
 
 
+def step_costs(cost: Floats, prior: Floats, posterior: Floats, weight: float) -> StepCosts:
+    r, p, q = map(torch.from_numpy, (cost, prior, posterior))
+    return StepCosts(r, p, q, weight)
+
+
 def test_terms_equal_a_computation_by_hand_and_add_up() -> None:
     rng = np.random.default_rng(0)
-    y, posterior, prior = rng.normal(size=(3, 7, 5))
+    prior, posterior = rng.normal(size=(2, 7, 5))
     cost = rng.uniform(1, 2, 7)
-    terms = free_energy(
-        torch.from_numpy(cost),
-        torch.from_numpy(y),
-        torch.from_numpy(posterior),
-        torch.from_numpy(prior),
-        posterior_temperature=2 / 3,
-        prior_temperature=1 / 2,
-        reconstruction_weight=16.0,
-    )
+    terms = free_energy(step_costs(cost, prior, posterior, 16.0))
     assert terms.reconstruction.item() == pytest.approx(16 * cost.mean())
-    assert terms.transition.item() == pytest.approx(-log_p(y, prior, 1 / 2).sum() / 7)
-    assert terms.entropy.item() == pytest.approx(-log_p(y, posterior, 2 / 3).sum() / 7)
+    assert terms.transition.item() == pytest.approx(-prior.sum() / 7)
+    assert terms.entropy.item() == pytest.approx(-posterior.sum() / 7)
     total = terms.reconstruction + terms.transition - terms.entropy
     assert terms.free_energy.item() == pytest.approx(total.item())
+
+
+def test_local_costs_hold_what_a_bit_changes_and_nothing_else() -> None:
+    rng = np.random.default_rng(0)
+    prior, posterior = rng.normal(size=(2, 7, 5))
+    cost = rng.uniform(1, 2, 7)
+    own, successor = local_costs(step_costs(cost, prior, posterior, 2.0))
+    np.testing.assert_allclose(own.numpy(), 2 * cost[:, None] - prior + posterior)
+    np.testing.assert_allclose(successor.numpy(), -prior.sum(1, keepdims=True))
 
 
 def test_reconstruction_costs_equal_a_computation_by_hand() -> None:
@@ -63,7 +75,7 @@ def test_the_model_uses_the_sample_the_action_and_the_initial_distribution() -> 
     frames, actions, first, trained = tab._tensors_of(data)
     with torch.no_grad():
         model.initial.uniform_(-2, 2, generator=seeded(5))
-        terms, posterior, _ = model(frames, actions, first, trained, seeded(3))
+        _, terms, posterior, _ = model(frames, actions, first, trained, seeded(3))
         u = torch.rand(posterior.shape, generator=seeded(3), dtype=torch.float64)
         y = (posterior + u.log() - (1 - u).log()) / (2 / 3)
         r = t = h = 0.0
@@ -98,9 +110,8 @@ def test_the_gradient_equals_finite_differences(
     data = tab._tensors_of(batch(np.random.default_rng(0), history, shape, rows=6, length=2))
 
     def cost() -> torch.Tensor:
-        terms = tab.model(*data, seeded(7))[0]
-        value: torch.Tensor = terms.free_energy
-        return value
+        loss: torch.Tensor = tab.model(*data, seeded(7)).loss
+        return loss
 
     torch.autograd.backward(cost())
     rng = np.random.default_rng(0)

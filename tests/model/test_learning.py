@@ -146,10 +146,10 @@ def test_standardised_input_has_mean_zero_and_spread_one_and_is_frozen() -> None
         tab.fit_standardisation(frames)
 
 
-def test_wrong_batches_are_refused_in_a_line_that_says_what_is_expected() -> None:
+def test_an_invalid_batch_raises_an_error_that_says_what_it_must_be() -> None:
     tab = tabulator(ModelConfig(n_bits=4, network=SMALL))
     data = batch(np.random.default_rng(0))
-    with pytest.raises(ValueError, match="action 3: allowed is 0 to 2"):
+    with pytest.raises(ValueError, match="actions must be between 0 and 2, got 3"):
         tab.train(data._replace(actions=data.actions + 3 - data.actions))
     with pytest.raises(ValueError, match="history 0"):
         tab.train(data._replace(observations=data.observations[:, :1]))

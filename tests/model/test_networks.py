@@ -1,4 +1,4 @@
-"""Shapes, grouping by action, and chance from one generator only."""
+"""Shapes, grouping by action, and random numbers from one generator only."""
 
 from dataclasses import replace
 
@@ -83,7 +83,7 @@ def test_grouped_transition_networks_equal_each_row_alone() -> None:
     assert taken == [True, True, False, True, True]
 
 
-def test_chance_comes_from_the_generator_alone() -> None:
+def test_random_numbers_come_from_the_generator_alone() -> None:
     before = torch.random.get_rng_state()
     config = ModelConfig(n_bits=8, network=SMALL_CONV)
     one, same, other = (tabulator(config, seed=seed) for seed in (0, 0, 1))
@@ -96,7 +96,7 @@ def test_signed_codes_reach_the_decoder_as_minus_one_and_one() -> None:
     z = torch.tensor([[0.0, 0.5, 1.0]])
     for signed, wanted in ((False, [0.0, 0.5, 1.0]), (True, [-1.0, 0.0, 1.0])):
         config = ModelConfig(n_bits=3, network=replace(SMALL, signed_code=signed))
-        assert tabulator(config).model.code(z)[0].tolist() == wanted
+        assert tabulator(config).model.network_code(z)[0].tolist() == wanted
 
 
 def test_an_image_is_scaled_to_one_with_its_channels_first() -> None:
@@ -108,7 +108,7 @@ def test_an_image_is_scaled_to_one_with_its_channels_first() -> None:
 def test_mistakes_in_the_configuration_are_named() -> None:
     with pytest.raises(UserError, match="did you mean 'conv'"):
         NetworkConfig(kind="convv")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="n_bits 65: allowed is 1 to 64"):
+    with pytest.raises(UserError, match="n_bits must be between 1 and 64, got 65"):
         ModelConfig(n_bits=65)
-    with pytest.raises(UserError, match="allowed is 'mlp'"):
+    with pytest.raises(UserError, match="kind must be 'mlp'"):
         tabulator(ModelConfig(), (4,))

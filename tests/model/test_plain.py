@@ -8,11 +8,11 @@ import torch
 from benchmarks.plain_model import PlainTabulator
 
 from tests.model.worlds import batch, observations, tabulator
-from vast.agents.vast.presets import cpu
+from vast.agents.vast.presets import preset
 from vast.model import Batch, ModelConfig
 
 LARGE, TINY = (60, 80, 3), (15, 20, 3)
-SMALL = replace(cpu(None, LARGE).model, final_learning_rate=None)
+SMALL = replace(preset("cpu", None, LARGE).model, final_learning_rate=None)
 
 
 @pytest.mark.parametrize(

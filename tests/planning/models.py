@@ -1,4 +1,4 @@
-"""A counted model kept as a list and solved exactly, and random experience to fill it with."""
+"""A list of transitions solved exactly, and random experience to fill it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from vast.planning.memory import (
 
 
 class Step(NamedTuple):
-    """One transition as it is added and deleted."""
+    """One transition, the arguments of `add` and `delete`."""
 
     state: int
     action: int
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class CountedModel:
-    """The transitions that are in a table, one by one."""
+    """The transitions of a table, as a list."""
 
     def __init__(self, n_actions: int, discount: float) -> None:
         self.n_actions = n_actions
@@ -96,7 +96,7 @@ class CountedModel:
 
 
 def assert_solved(table: TransitionTable, model: CountedModel, tolerance: float = 1e-9) -> None:
-    """Every Q(s, a) is that of value iteration, and nothing else is known."""
+    """Every Q(s, a) is that of value iteration, and there are no others."""
     solution = model.solve()
     for (state, action), q in solution.items():
         assert abs(table.q(state)[action] - q) < tolerance
@@ -152,7 +152,7 @@ def assert_sound(table: TransitionTable) -> None:
 
 
 def _entries(table: TransitionTable) -> list[int]:
-    """The states whose entries in the buckets count."""
+    """The states with valid entries in the buckets."""
     m = table._memory
     states = []
     for b in range(N_BUCKETS):
@@ -168,11 +168,11 @@ def _entries(table: TransitionTable) -> list[int]:
 
 
 KEYS = (0, 1, 2, 3, 2**63, 2**64 - 1, 0x9E3779B97F4A7C15)
-"""few enough to meet often, from both ends of the range"""
+"""few, so that they repeat, from both ends of the range"""
 
 
 class Episode(NamedTuple):
-    """What is done to a table, one after the other: steps to add, things to delete, sweeps."""
+    """A sequence of operations on a table: adds, deletes, changed rewards, sweeps."""
 
     n_actions: int
     discount: float
@@ -183,7 +183,7 @@ class Episode(NamedTuple):
 def episodes(draw: st.DrawFn, max_discount: float = 0.99, most: int = 80) -> Episode:
     """Adds, deletes, changed rewards and partial sweeps in any order."""
     n_actions = draw(st.sampled_from([1, 2, 3, 5, 64]))
-    # Few actions are used, so that they repeat; the last one always may be.
+    # Few actions are used, so that they repeat; the last one is always included.
     actions = st.sampled_from(sorted({0, n_actions // 2, n_actions - 1}))
     keys = st.sampled_from(KEYS[: draw(st.integers(1, len(KEYS)))])
     rewards = st.sampled_from([0.0, 1.0, -1.0]) | st.floats(-1, 1, allow_subnormal=False)
@@ -203,7 +203,7 @@ def episodes(draw: st.DrawFn, max_discount: float = 0.99, most: int = 80) -> Epi
 
 
 def play(episode: Episode, table: TransitionTable) -> CountedModel:
-    """Do all that to the table, and to a model."""
+    """Apply the operations to the table and to a model."""
     model = CountedModel(episode.n_actions, episode.discount)
     for kind, what in episode.events:
         if kind == "add":
@@ -230,7 +230,7 @@ def play(episode: Episode, table: TransitionTable) -> CountedModel:
 def random_steps(
     rng: np.random.Generator, n: int, keys: NDArray[Any], n_actions: int, p_terminal: float = 0.05
 ) -> Columns:
-    """Random transitions as the columns that add_many takes."""
+    """Random transitions as the arguments of `add_many`."""
     return (
         rng.choice(keys, n),
         rng.integers(0, n_actions, n, np.uint8),
@@ -241,13 +241,13 @@ def random_steps(
 
 
 def some(columns: Columns, which: NDArray[Any] | slice) -> Columns:
-    """Return a choice of them."""
+    """Return some of the transitions."""
     states, actions, rewards, next_states, terminals = columns
     return states[which], actions[which], rewards[which], next_states[which], terminals[which]
 
 
 def as_steps(columns: Columns) -> list[Step]:
-    """The same as single steps."""
+    """The transitions as single steps."""
     return [
         Step(int(s), int(a), float(r), None if end else int(t))
         for s, a, r, t, end in zip(*columns, strict=True)

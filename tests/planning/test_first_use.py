@@ -1,4 +1,4 @@
-"""The first call after an install says why it takes its time; later ones are quick and silent."""
+"""The first call after an install explains why it is slow; later calls are fast and silent."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Sweeping ends where value iteration on the counted model ends, whatever was done before."""
+"""Sweeping converges to value iteration on the counted model, whatever was done before."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_kernels_agree_with_the_plain_python_reference(episode: Episode) -> None
     for step in model.steps:
         reference.add(*step)
     for (state, action), offset in model.offsets.items():
-        # The reference has no set_reward: the same change, spread over what was experienced.
+        # The reference has no set_reward: the same change, as a part of one reward.
         count = reference.n[state, action]
         _, _, reward, next_state = next(s for s in model.steps if s[:2] == (state, action))
         reference.delete(state, action, reward, next_state)
@@ -72,7 +72,7 @@ def test_the_exact_queue_follows_the_algorithm_backup_by_backup(seed: int) -> No
     while len(reference._priority) > 1 and compared < 300:
         first, second = sorted(reference._priority.values())[:-3:-1]
         if first - second < 1e-9:
-            break  # as good as equal: rounding decides which comes first
+            break  # almost equal: rounding decides which comes first
         assert table.sweep(1) == reference.sweep(1)
         for state in keys.tolist():
             np.testing.assert_allclose(table.q(state), reference.q(state), rtol=0, atol=1e-12)
@@ -117,7 +117,7 @@ def test_larger_worlds_with_hubs_and_unreachable_states(seed: int, queue: Queue)
 
 
 @pytest.mark.parametrize("size", [1, 2, 10, 64])
-def test_rounding_neither_circles_for_ever_nor_moves_the_fixed_point(size: int) -> None:
+def test_rounding_neither_circles_forever_nor_moves_the_fixed_point(size: int) -> None:
     """Every state leads to every other: changes of a few units in the last place come back.
 
     With plain sums, some 50 * size of them keep going round at this discount.
@@ -131,7 +131,7 @@ def test_rounding_neither_circles_for_ever_nor_moves_the_fixed_point(size: int) 
         assert table.value(s) == pytest.approx(100.0, abs=1e-9)
 
 
-def test_a_minute_priority_still_lets_a_sweep_end() -> None:
+def test_a_sweep_ends_even_with_a_tiny_min_priority() -> None:
     table = TransitionTable(1, 0.999, 1e-300)
     for s in range(20):
         table.add(s, 0, 0.3, (s + 1) % 20)
@@ -140,7 +140,7 @@ def test_a_minute_priority_still_lets_a_sweep_end() -> None:
     assert table.value(0) == pytest.approx(100.0, abs=1e-7)
 
 
-def test_values_travel_as_far_as_min_priority_lets_them() -> None:
+def test_values_propagate_as_far_as_min_priority_allows() -> None:
     table = TransitionTable(1, 0.5, min_priority=0.1)
     for s in range(10):
         table.add(s, 0, 0.0, s + 1)
@@ -163,7 +163,7 @@ def test_a_budget_is_kept_up_to_the_predecessors_of_the_last_state() -> None:
     assert_sound(table)
 
 
-def test_a_sweep_of_two_parts_is_as_good_as_one() -> None:
+def test_sweeping_in_parts_gives_the_same_values_as_one_sweep() -> None:
     rng = np.random.default_rng(1)
     columns = random_steps(rng, 400, np.arange(60, dtype=np.uint64), 3)
     whole, parts = TransitionTable(3, 0.9, FINE), TransitionTable(3, 0.9, FINE)
@@ -177,7 +177,7 @@ def test_a_sweep_of_two_parts_is_as_good_as_one() -> None:
 
 
 def test_a_queue_that_is_never_swept_stays_sound_and_small() -> None:
-    """Each change moves states between buckets and leaves entries behind, to be cleared away."""
+    """Each change moves states between buckets and leaves stale entries, which are removed."""
     rng = np.random.default_rng(2)
     table = TransitionTable(1, 0.99, FINE)
     model = CountedModel(1, 0.99)

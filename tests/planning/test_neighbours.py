@@ -14,7 +14,7 @@ from vast.planning.hamming import PROBE_1, PROBE_2
 
 
 def brute_force(table: TransitionTable, state: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Compare with every state and average over the nearest ones that know the action."""
+    """Compare with every state, and average over the nearest in which the action was taken."""
     states = table.states()
     q = table._memory.q
     rows = [table._find(int(s)) for s in states]
@@ -48,7 +48,7 @@ def test_it_agrees_with_the_reference(
             q, distance = table.estimate(query, width, caution)
             wanted_q, wanted_distance = reference.estimate(query, width, caution)
             np.testing.assert_array_equal(distance, wanted_distance)
-            # a spread of values that are all the same is rounding, and its root is larger
+            # The variance of equal values is a rounding error, and its square root is larger.
             rounding = 1e-7 if caution else 1e-12
             np.testing.assert_allclose(q, wanted_q, rtol=rounding, atol=rounding)
 
@@ -63,7 +63,7 @@ def test_every_way_of_searching_finds_the_nearest(n_states: int) -> None:
     table = TransitionTable(3, 0.9, 1e-3)
     columns = random_steps(rng, 2 * n_states, keys, 2)
     table.add_many(*columns)
-    table.add(int(keys[0]), 2, 1.0, None)  # one action is known in a single place
+    table.add(int(keys[0]), 2, 1.0, None)  # one action was taken in a single state
     table.sweep()
     bits = np.uint64(1) << rng.integers(0, 64, (60, 6), np.uint64)
     queries = [int(keys[i] ^ np.bitwise_xor.reduce(bits[i, : i % 7])) for i in range(60)]
@@ -97,7 +97,7 @@ def test_each_action_has_its_own_distance_and_counts_weigh() -> None:
     np.testing.assert_allclose(q, [1.0, 2.0])
 
 
-def test_released_states_are_no_neighbours() -> None:
+def test_released_states_are_not_neighbours() -> None:
     table = TransitionTable(1)
     table.add(0b1, 0, 5.0, None)
     table.add(0b1111, 0, 1.0, None)
@@ -105,7 +105,7 @@ def test_released_states_are_no_neighbours() -> None:
     np.testing.assert_array_equal(table.estimate(0), ([1.0], [4]))
 
 
-def test_smoothed_a_state_counts_by_its_visits_and_its_distance() -> None:
+def test_smoothing_weighs_states_by_visits_and_distance() -> None:
     table = TransitionTable(2)
     for reward in (1.0, 1.0, 4.0):
         table.add(0b000, 0, reward, None)  # three visits, worth 2 on average
@@ -117,12 +117,12 @@ def test_smoothed_a_state_counts_by_its_visits_and_its_distance() -> None:
     q, distance = table.estimate(0b000, 2.0)
     np.testing.assert_allclose(q, [wanted, 5.0])
     np.testing.assert_array_equal(distance, [0, 2])
-    # hardly smoothed, it is the estimate of the paper
+    # With a tiny width it is the paper's estimate.
     np.testing.assert_array_equal(table.estimate(0b000, 1e-3), table.estimate(0b000))
 
 
-def test_smoothed_one_lucky_try_is_not_believed() -> None:
-    """Two actions are worth the same all around; the one that was lucky here once is not best."""
+def test_smoothing_does_not_trust_one_lucky_try() -> None:
+    """One lucky visit does not outweigh many visits to nearby states."""
     table = TransitionTable(2)
     for bit in range(8):
         for _ in range(20):
@@ -134,11 +134,11 @@ def test_smoothed_one_lucky_try_is_not_believed() -> None:
     assert table.estimate(0, 1.0)[0].argmax() == 0
 
 
-def test_with_caution_what_is_known_better_is_preferred() -> None:
+def test_caution_prefers_the_better_known_action() -> None:
     table = TransitionTable(3)
     for i in range(100):
         table.add(0, 0, 0.9, None)  # known well
-        table.add(1 << i % 8, 1, (0.0, 2.0)[i % 2], None)  # as good on average, at best
+        table.add(1 << i % 8, 1, (0.0, 2.0)[i % 2], None)  # a better mean, but noisy
     table.add(0, 2, 1.0, None)  # better, and tried once
     assert table.estimate(0, 1.0)[0].argmax() == 1
     cautious = table.estimate(0, 1.0, 3.0)[0]
@@ -167,11 +167,11 @@ def test_smoothing_many_states_equals_brute_force() -> None:
 
 
 @pytest.mark.parametrize("width", [-1.0, float("nan"), float("inf")])
-def test_an_impossible_width_is_refused(width: float) -> None:
-    with pytest.raises(ValueError, match="allowed is 0 or more bits"):
+def test_an_invalid_width_is_refused(width: float) -> None:
+    with pytest.raises(ValueError, match="width must be 0 or more bits"):
         TransitionTable(2).estimate(0, width)
 
 
-def test_impossible_caution_is_refused() -> None:
-    with pytest.raises(ValueError, match="allowed is 0 or more standard errors"):
+def test_invalid_caution_is_refused() -> None:
+    with pytest.raises(ValueError, match="caution must be 0 or more standard errors"):
         TransitionTable(2).estimate(0, 1.0, -1.0)

@@ -1,4 +1,4 @@
-"""A saved table goes on exactly where it stopped, and a damaged one is refused."""
+"""A loaded table continues exactly where it was saved, and a damaged one is refused."""
 
 import copy
 import io
@@ -52,7 +52,7 @@ def test_a_loaded_table_behaves_bit_for_bit_as_the_one_saved(
     assert snapshot(loaded) == snapshot(table)
 
 
-def test_a_large_table_goes_on_exactly_in_the_middle_of_a_sweep() -> None:
+def test_a_large_table_continues_exactly_in_the_middle_of_a_sweep() -> None:
     rng = np.random.default_rng(0)
     keys = rng.integers(0, 2**64, 5000, np.uint64)
     table = TransitionTable(3, 0.95, 1e-6)
@@ -70,7 +70,7 @@ def test_a_large_table_goes_on_exactly_in_the_middle_of_a_sweep() -> None:
 
 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
-def test_a_copied_table_is_a_table_of_its_own(
+def test_a_copied_table_is_independent(
     how: Callable[[TransitionTable], TransitionTable],
 ) -> None:
     table = TransitionTable(2, 0.5)
@@ -101,10 +101,10 @@ def test_a_saved_table_is_a_copy() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_actions": 4}, "n_actions is 3, here it is 4"),
-        ({"discount": 0.5}, "discount is 0.99, here it is 0.5"),
-        ({"min_priority": 1e-3}, "min_priority is 5e-05, here it is 0.001"),
-        ({"queue": "exact"}, "queue is 'bucketed', here it is 'exact'"),
+        ({"n_actions": 4}, "n_actions must be 4, got 3"),
+        ({"discount": 0.5}, "discount must be 0.5, got 0.99"),
+        ({"min_priority": 1e-3}, "min_priority must be 0.001, got 5e-05"),
+        ({"queue": "exact"}, "queue must be 'exact', got 'bucketed'"),
     ],
 )
 def test_a_table_with_other_settings_is_refused(settings: dict[str, Any], message: str) -> None:
@@ -120,16 +120,16 @@ def test_a_table_with_the_same_state_twice_is_refused() -> None:
     table.delete(3, 0, 1.0, None)
     saved = table.state_dict()
     released, kept = saved["key"].tolist().index(3), saved["key"].tolist().index(1)
-    saved["key"][released] = 1  # nobody is there any more
+    saved["key"][released] = 1  # a released row, which is not in use
     TransitionTable(2).load_state_dict(saved)
     saved["key"][kept] = 2
-    with pytest.raises(ValueError, match="key does not fit the rest"):
+    with pytest.raises(ValueError, match="key contradicts the rest"):
         TransitionTable(2).load_state_dict(saved)
 
 
 @given(data=st.data(), queue=st.sampled_from(QUEUES))
 def test_a_damaged_table_is_refused_or_harmless(data: st.DataObject, queue: Queue) -> None:
-    """No number in a file can make the kernels leave their memory."""
+    """No value in a file can make the kernels access memory outside their arrays."""
     rng = np.random.default_rng(1)
     keys = np.arange(40, dtype=np.uint64)
     table = TransitionTable(2, 0.9, 1e-3, queue)

@@ -1,4 +1,4 @@
-"""Planning inline and in the background."""
+"""Planning inline and in a background thread."""
 
 import signal
 import threading
@@ -59,7 +59,7 @@ def test_inline_planning_keeps_its_budget() -> None:
     sweeper = InlineSweeper(table, 100)
     sweeper.start()
     assert 100 <= sweeper.plan() < 100 + most
-    with pytest.raises(ValueError, match="budget -1"):
+    with pytest.raises(ValueError, match="budget must be 0 or more backups, got -1"):
         InlineSweeper(table, -1)
 
 
@@ -77,8 +77,8 @@ def test_new_experience_wakes_an_idle_sweeper() -> None:
 
 
 @pytest.mark.slow
-def test_adding_deleting_and_asking_for_20_seconds_while_sweeping() -> None:
-    """Two threads use the table all the time, and one saves it; nothing is lost, nothing hangs."""
+def test_adding_deleting_and_reading_for_20_seconds_while_sweeping() -> None:
+    """Two threads use the table continuously, and one saves it; nothing is lost, nothing hangs."""
     rng = np.random.default_rng(7)
     keys = rng.integers(0, 2**64, 3000, np.uint64)
     table = TransitionTable(3, 0.95, 1e-12)
@@ -121,7 +121,7 @@ def test_adding_deleting_and_asking_for_20_seconds_while_sweeping() -> None:
     assert all(answers)
     assert operations > 100
     assert len(answers) > 1000
-    # No starvation: planning went on in every fifth of the time.
+    # No starvation: planning continued in every fifth of the time.
     assert all(sum(part) > 0 for part in np.array_split(reported, 5))
     for state_dict in saved:
         copy = TransitionTable(3, 0.95, 1e-12)
@@ -157,7 +157,7 @@ def test_a_table_saved_while_it_is_swept_has_the_same_fixed_point() -> None:
         assert_sound(copy)
 
 
-def test_a_paused_sweeper_rests_until_it_is_resumed() -> None:
+def test_a_paused_sweeper_does_nothing_until_it_is_resumed() -> None:
     table, model = world()
     sweeper = BackgroundSweeper(table)
     sweeper.start()
@@ -186,21 +186,21 @@ def test_an_error_in_the_background_surfaces_where_the_table_is_used(
     thread = sweeper._thread
     assert thread is not None
     thread.join(timeout=30)
-    with pytest.raises(RuntimeError, match="sweeping in the background has failed") as caught:
+    with pytest.raises(RuntimeError, match="background sweeping failed") as caught:
         table.value(1)
     assert isinstance(caught.value.__cause__, MemoryError)
     for use in (sweeper.plan, sweeper.pause, sweeper.stop):
-        with pytest.raises(RuntimeError, match="has failed"):
+        with pytest.raises(RuntimeError, match="failed"):
             use()
-    table.sweep()  # stopped, the table is free again
+    table.sweep()  # after stop, the table can be used again
     sweeper.stop()
 
 
-def test_an_interrupt_on_the_way_in_does_not_lock_the_table_for_ever() -> None:
+def test_an_interrupt_while_acquiring_does_not_lock_the_table_forever() -> None:
     table, model = world()
     sweeper = BackgroundSweeper(table)
     sweeper.start()
-    sweeper._gate.__enter__()  # held, and then the body of the `with` is never reached
+    sweeper._gate.__enter__()  # acquired, but the body of the `with` is never reached
     table.add(*model.steps[0])
     wait_until_swept(table)
     sweeper.stop()
@@ -214,7 +214,7 @@ def test_interrupts_at_any_moment_leave_a_shared_table_usable() -> None:
     sweeper = BackgroundSweeper(table)
     sweeper.start()
     table.add(*model.steps[0])
-    # Kernels are loaded when first used, which LLVM does not survive being interrupted in.
+    # Kernels are loaded on first use, and LLVM does not survive an interrupt during that.
     table.set_reward(model.steps[0].state, model.steps[0].action, 0.0)
     table.q(model.steps[0].state)
     rng = np.random.default_rng(0)
@@ -238,9 +238,9 @@ def test_a_sweeper_can_be_stopped_and_started_again() -> None:
     sweeper = BackgroundSweeper(table)
     for _ in range(3):
         sweeper.start()
-        with pytest.raises(RuntimeError, match="started already"):
+        with pytest.raises(RuntimeError, match="already running"):
             sweeper.start()
-        with pytest.raises(RuntimeError, match="has a sweeper in the background already"):
+        with pytest.raises(RuntimeError, match="already has a background sweeper"):
             BackgroundSweeper(table).start()
         table.add(*model.steps[0])
         wait_until_swept(table)

@@ -1,4 +1,4 @@
-"""A replay that forgets nothing, kept as a plain list, and random lives to fill it with."""
+"""A model of the replay that evicts nothing, as a plain list, and random experience to fill it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from tests.planning.models import Step
 from vast.planning import TransitionTable
-from vast.replay import Replay, Transitions
+from vast.replay import Replay, TransitionBatch
 
 N_ACTIONS = 3
 SHAPE = (2,)
 STATES = (0, 1, 2, 2**63 + 5)
-"""few, so that frames share them; 0 and one beyond the signed numbers among them"""
+"""few, so that frames share them; including 0 and one above the signed 64-bit range"""
 
 
 @dataclass
 class Seen:
-    """One frame, and what came after it."""
+    """One frame, and what followed it."""
 
     start: int
     """the first frame of its episode"""
@@ -30,10 +30,11 @@ class Seen:
     end: str = "open"
     state: int | None = None
     forgotten: bool = False
+    pose: tuple[float, float, float] | None = None
 
 
 class Event(NamedTuple):
-    """Something that happens to a replay; which frames are meant depends on what is there."""
+    """An operation on a replay; its places select among the frames stored at that time."""
 
     kind: str
     action: int = 0
@@ -43,16 +44,26 @@ class Event(NamedTuple):
 
 
 def picture(number: int) -> NDArray[np.uint8]:
-    """Return a frame that tells its number, and is never blank."""
+    """Return a frame that encodes its number and is never blank."""
     return np.array([number % 256, number // 256 + 1], np.uint8)
 
 
-class Life:
-    """Does the same to a replay and to a plain list of all frames there ever were."""
+def pose_at(number: int) -> tuple[float, float, float] | None:
+    """Return the pose of a frame: complete for most, partly unknown or None for some."""
+    if number % 4 == 3:
+        return None
+    return number / 2, -float(number), np.nan if number % 3 == 0 else 10.0 * number
 
-    def __init__(self, replay: Replay, table: TransitionTable | None = None) -> None:
+
+class Life:
+    """Applies the same operations to a replay and to a plain list of all frames."""
+
+    def __init__(
+        self, replay: Replay, table: TransitionTable | None = None, poses: bool = True
+    ) -> None:
         self.replay = replay
         self.table = table
+        self.poses = poses
         self.seen: list[Seen] = []
         self.evicted: list[Step] = []
 
@@ -65,7 +76,7 @@ class Life:
         return bool(self.seen) and self.seen[-1].end == "open"
 
     def following(self, i: int) -> Step | None:
-        """Return the transition after frame i, if it has its states and was not forgotten."""
+        """Return the transition that leaves frame i, if it should be in the table."""
         one = self.seen[i]
         if one.state is None or one.action is None or one.forgotten:
             return None
@@ -87,14 +98,15 @@ class Life:
         number = len(self.seen)
         if number >= self.replay.capacity and (gone := self.following(self.oldest)):
             self.evicted.append(gone)
+        pose = pose_at(number) if self.poses else None
         if self.is_open:
             last = self.seen[-1]
             last.action, last.reward, last.end = event.action, event.reward, "continued"
-            self.seen.append(Seen(last.start))
-            assert self.replay.append(event.action, event.reward, picture(number)) == number
+            self.seen.append(Seen(last.start, pose=pose))
+            assert self.replay.append(event.action, event.reward, picture(number), pose) == number
         else:
-            self.seen.append(Seen(number))
-            assert self.replay.begin(picture(number)) == number
+            self.seen.append(Seen(number, pose=pose))
+            assert self.replay.begin(picture(number), pose) == number
 
     def terminal(self, event: Event) -> None:
         if self.is_open:
@@ -118,7 +130,7 @@ class Life:
         assert (revision.frames, revision.changed) == (0, 0)
 
     def reassign(self, event: Event) -> None:
-        """Give new states to some frames, several times to some, and to neighbours."""
+        """Reassign some frames, adjacent ones and repeated ones included."""
         n = len(self.seen) - self.oldest
         pairs = list(zip(event.places, event.states, strict=False)) if n else []
         numbers = [self.oldest + place % n for place, _ in pairs]
@@ -126,7 +138,7 @@ class Life:
         before = [self.following(i) for i in range(self.oldest, len(self.seen))]
         old = {i: self.seen[i].state for i in numbers}
         walked = triples(self.counted())
-        for i, state in zip(numbers, states, strict=True):  # Algorithm 1, lines 21-28, literally
+        for i, state in zip(numbers, states, strict=True):  # Algorithm 1, lines 23 to 29, literally
             if self.seen[i].state != state:
                 near = [n for n in (i - 1, i) if n >= self.oldest]
                 near = [n for n in near if self.seen[n].start == self.seen[i].start]
@@ -147,7 +159,7 @@ class Life:
         assert len(moved) <= 2 * len(old)
 
     def retabulate(self, event: Event) -> None:
-        """Encode anew the frames that the cursor comes to."""
+        """Encode the next frames of the cursor again."""
         numbers = self.replay.next_frames(len(event.states))
         states = event.states[: len(numbers)]
         for i, state in zip(numbers.tolist(), states, strict=True):
@@ -155,7 +167,7 @@ class Life:
         self.replay.reassign(numbers, np.array(states, np.uint64))
 
     def forget(self, event: Event) -> None:
-        """Forget what was done in a state, or what followed some frames."""
+        """Forget the transitions of a state and action, or of some frames."""
         stored = range(self.oldest, len(self.seen))
         if event.places[0] % 2:
             state, action = event.states[0], event.action
@@ -170,6 +182,12 @@ class Life:
 
     # --- what should be read ----------------------------------------------------------------------
 
+    def expected_poses(self) -> NDArray[np.float64]:
+        """Return the poses of the stored frames, [n, 3], nan where none was given."""
+        unknown = (np.nan, np.nan, np.nan)
+        stored = self.seen[self.oldest :]
+        return np.array([one.pose or unknown for one in stored], float).reshape(-1, 3)
+
     def window(self, i: int, back: int) -> NDArray[np.uint8]:
         """Return frame i and the `back` frames before it, blank before its episode."""
         start = self.seen[i].start
@@ -177,12 +195,12 @@ class Life:
         return np.stack([picture(n) if n >= start else blank for n in range(i - back, i + 1)])
 
     def readable(self, back: int) -> list[int]:
-        """Return the stored frames all of whose `back` frames before, of their episode, are too."""
+        """Return the stored frames whose `back` previous frames, within the episode, are stored."""
         stored = range(self.oldest, len(self.seen))
         return [i for i in stored if max(self.seen[i].start, i - back) >= self.oldest]
 
 
-def as_triples(transitions: Transitions) -> list[tuple[int, int, int | None]]:
+def as_triples(transitions: TransitionBatch) -> list[tuple[int, int, int | None]]:
     columns = (transitions.states, transitions.actions, transitions.next_states)
     rows = zip(*(column.tolist() for column in (*columns, transitions.terminals)), strict=True)
     return [(s, a, None if end else t) for s, a, t, end in rows]
@@ -197,7 +215,7 @@ KINDS = ["step"] * 9 + ["terminal", "truncate", "encode", *REVISING]
 
 
 def as_events(data: bytes) -> list[Event]:
-    """Read a life from bytes, which hypothesis draws much faster than it does lists of lists."""
+    """Read events from bytes, which hypothesis generates much faster than nested lists."""
     events, rest = [], iter(data)
     for byte in rest:
         kind, spare = KINDS[byte % len(KINDS)], byte // len(KINDS)
@@ -216,7 +234,7 @@ def as_events(data: bytes) -> list[Event]:
 
 
 lives = st.binary(min_size=10, max_size=120).map(as_events)
-"""experience, encoded late or at once, and revised"""
+"""experience, encoded immediately or later, and reassigned"""
 
 
 def make(
@@ -232,7 +250,7 @@ def lived(life: Life, events: Sequence[Event]) -> Life:
 
 
 def random_life(rng: np.random.Generator, replay: Replay, n_steps: int, ends: float) -> Life:
-    """Return a life of many steps, episodes ending with this probability."""
+    """Return a life of many steps; an episode ends with this probability after each step."""
     life = Life(replay)
     for _ in range(n_steps):
         life.do(Event("step", int(rng.integers(N_ACTIONS)), float(rng.normal())))

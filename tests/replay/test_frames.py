@@ -1,4 +1,4 @@
-"""Frames come back as they went in, and cost what was announced."""
+"""Frames are read as they were stored, and need as much memory as estimated."""
 
 import sys
 from typing import Any
@@ -21,7 +21,7 @@ def filled(shape: tuple[int, ...], dtype: str, compressed: bool) -> tuple[Replay
     rng = np.random.default_rng(0)
     frames = (rng.random((25, *shape)) * 200).astype(dtype)
     replay = Replay(10, shape, 2, dtype=dtype, compressed=compressed)
-    replay.begin(frames[0])
+    replay.begin(frames[0], (0.0, 0.0, 0.0))
     for frame in frames[1:]:
         replay.append(0, 0.0, frame)
     return replay, frames
@@ -62,7 +62,7 @@ def test_raw_memory_is_known_exactly() -> None:
     assert estimate_bytes(10, (6, 8, 3)) == 10 * 144
     assert estimate_bytes(500_000, (60, 80, 3)) == 7_200_000_000
     arrays = [*vars(replay._frames._store).values()]
-    for part in (replay._episodes, replay._assignments):
+    for part in (replay._episodes, replay._assignments, replay._frames.poses):
         arrays += [value for value in vars(part).values() if isinstance(value, np.ndarray)]
     assert replay.estimate_bytes() == sum(array.nbytes for array in arrays)
 

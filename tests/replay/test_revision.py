@@ -1,4 +1,4 @@
-"""The table holds the transitions of the states assigned, whatever happens to them."""
+"""The table always holds the transitions between the assigned states."""
 
 from collections import Counter
 
@@ -104,7 +104,7 @@ def test_the_transition_out_of_an_evicted_frame_is_not_revised() -> None:
 
 
 @given(events=lives, capacity=st.integers(3, 12), delete_evicted=st.booleans())
-def test_a_table_that_takes_one_transition_at_a_time_is_told_the_same(
+def test_a_table_that_takes_one_transition_at_a_time_gets_the_same_transitions(
     events: list[Event], capacity: int, delete_evicted: bool
 ) -> None:
     counts: Counter[tuple[int, int, int | None]] = Counter()

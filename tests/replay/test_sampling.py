@@ -1,4 +1,4 @@
-"""What is sampled: every frame alike, with its own past and nobody else's."""
+"""Sampling: every frame is equally likely, and histories never cross episodes."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_histories_are_those_of_the_episode(events: list[Event], capacity: int, 
     for i, history in zip(readable, histories, strict=True):
         np.testing.assert_array_equal(history, life.window(i, k))
     for i in set(range(life.oldest, len(life.seen))) - set(readable):
-        with pytest.raises(ValueError, match=f"frame {i}: frames before it"):
+        with pytest.raises(ValueError, match=f"got {i}: frames of its history"):
             life.replay.histories([i])
 
 
@@ -75,7 +75,7 @@ def test_steps_are_what_a_list_of_episodes_gives(
         else:
             np.testing.assert_array_equal(steps.frames[row, 1:], life.window(i + 1, k))
     for i in set(life.readable(k)) - set(taken):
-        with pytest.raises(ValueError, match=f"frame {i}: nothing was done there"):
+        with pytest.raises(ValueError, match=f"frame must have an action, got {i}"):
             life.replay.steps([i])
 
 
@@ -136,7 +136,7 @@ def test_every_frame_is_sampled_equally_often(k: int, ends: float) -> None:
 
 @pytest.mark.parametrize("ends", [0.02, 0.3])
 def test_every_frame_is_in_equally_many_segments(ends: float) -> None:
-    """Frames of one run come together, so counts vary more than those of independent draws."""
+    """Frames of one segment are not independent, so their counts vary more."""
     rng = np.random.default_rng(6)
     life = random_life(rng, make(100, 1), 250, ends)
     runs = life.replay.sample_segments(rng, 40_000, 8)
@@ -146,7 +146,7 @@ def test_every_frame_is_in_equally_many_segments(ends: float) -> None:
 
 
 @given(events=lives, capacity=capacities, k=histories, count=st.integers(1, 9))
-def test_the_cursor_comes_to_every_frame_and_to_none_twice_in_a_round(
+def test_the_cursor_visits_every_frame_exactly_once_per_cycle(
     events: list[Event], capacity: int, k: int, count: int
 ) -> None:
     life = lived(Life(make(capacity, k)), events)
@@ -159,7 +159,7 @@ def test_the_cursor_comes_to_every_frame_and_to_none_twice_in_a_round(
     assert len(life.replay.next_frames(1000)) == len(readable)
 
 
-def test_the_cursor_goes_on_with_frames_that_came_meanwhile() -> None:
+def test_the_cursor_continues_with_new_frames() -> None:
     life = lived(Life(make(50)), [Event("step")] * 3)
     assert life.replay.next_frames(2).tolist() == [0, 1]
     assert life.replay.next_frames(1).tolist() == [2]
@@ -177,7 +177,7 @@ def test_frames_wait_until_they_are_encoded(events: list[Event], capacity: int, 
         assert life.replay.waiting(2).tolist() == waiting[:2]
 
 
-def test_the_generator_alone_decides_what_is_drawn() -> None:
+def test_the_generator_alone_determines_the_sample() -> None:
     life = random_life(np.random.default_rng(1), make(50), 80, 0.1)
     one, two = (life.replay.sample(np.random.default_rng(3), 20) for _ in range(2))
     assert (one.numbers == two.numbers).all()

@@ -1,4 +1,4 @@
-"""A saved replay goes on exactly where it stopped, and a damaged one is refused."""
+"""A loaded replay continues exactly where it was saved, and a damaged one is refused."""
 
 import io
 from typing import Any
@@ -29,7 +29,7 @@ def snapshot(replay: Replay) -> dict[str, bytes]:
 
 
 def seen(replay: Replay, seed: int) -> list[bytes]:
-    """Return what a trainer would see of a replay."""
+    """Return what training reads from a replay."""
     rng = np.random.default_rng(seed)
     drawn = [*replay.sample(rng, 10), *replay.sample_segments(rng, 4, 3)]
     return [array.tobytes() for array in (*drawn, replay.waiting(), replay.next_frames(3))]
@@ -42,7 +42,7 @@ def seen(replay: Replay, seed: int) -> list[bytes]:
     compressed=st.booleans(),
     delete_evicted=st.booleans(),
 )
-def test_a_loaded_replay_goes_on_bit_for_bit(
+def test_a_loaded_replay_continues_bit_for_bit(
     before: list[Event], after: list[Event], k: int, compressed: bool, delete_evicted: bool
 ) -> None:
     options = {"compressed": compressed, "delete_evicted": delete_evicted}
@@ -93,8 +93,8 @@ def test_pieces_of_frames_make_the_same_replay_as_all_at_once(
         assert snapshot(copy) == snapshot(life.replay)
 
 
-def test_a_piece_of_a_later_moment_does_no_harm() -> None:
-    """A run was killed between writing new frames and the rest, and went on differently."""
+def test_a_piece_newer_than_the_rest_does_no_harm() -> None:
+    """A run was killed after writing new frames but before the rest, and continued differently."""
     life = lived(Life(make(9)), [Event("step")] * 6)
     earlier = [life.replay.frames_since(0)]
     state = life.replay.state_dict(frames=False)
@@ -134,7 +134,7 @@ OTHERS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_replay_with_other_settings_is_refused(other: dict[str, Any]) -> None:
     life = lived(Life(make(9, 1)), [Event("step")] * 3)
-    with pytest.raises(ValueError, match=f"saved replay: {next(iter(other))} is"):
+    with pytest.raises(ValueError, match=f"saved replay: {next(iter(other))} must be"):
         make(**({"capacity": 9, "history": 1} | other)).load_state_dict(life.replay.state_dict())
 
 
@@ -165,7 +165,7 @@ DAMAGE: list[tuple[str, int, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "at", "wrong"), DAMAGE)
-def test_what_contradicts_the_rest_is_refused(name: str, at: int, wrong: Any) -> None:
+def test_a_contradictory_state_is_refused(name: str, at: int, wrong: Any) -> None:
     life = lived(Life(make(9, compressed=True)), [Event("step")] * 6)
     life.replay.reassign([0], np.array([5], np.uint64))
     saved = through_a_file(life.replay.state_dict())
@@ -176,7 +176,7 @@ def test_what_contradicts_the_rest_is_refused(name: str, at: int, wrong: Any) ->
 
 
 @pytest.mark.parametrize("block", [lz4.block.compress(b"a", store_size=False), b"\xff\xff"])
-def test_a_compressed_frame_that_is_too_short_or_no_frame_is_refused(block: bytes) -> None:
+def test_a_compressed_frame_of_the_wrong_size_is_refused(block: bytes) -> None:
     life = lived(Life(make(9, compressed=True)), [Event("step")])
     saved = life.replay.state_dict()
     saved["frames_lz4"] = np.frombuffer(block, np.uint8)
@@ -222,7 +222,8 @@ def test_a_damaged_replay_is_refused_or_harmless(data: st.DataObject, compressed
         assert refusal.startswith("saved replay: ")
         assert snapshot(copy) == before
         return
-    assert kind in ("change", "type")
+    # An older version saved no poses.
+    assert kind in ("change", "type") or (kind, name) == ("drop", "frames_poses")
     seen(copy, 0)
     if copy.in_episode:
         copy.end_truncated()

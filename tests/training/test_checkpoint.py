@@ -20,7 +20,7 @@ from tests.training.runs import grow, identical, loaded, make, sound, state_of
 from vast.errors import UserError
 from vast.replay import Replay
 from vast.training.checkpoint import Checkpoint
-from vast.training.saved import read_state, write_state
+from vast.training.state_file import read_state, write_state
 
 dtypes = st.one_of(
     hnp.boolean_dtypes(),
@@ -197,7 +197,7 @@ def test_only_our_own_stray_files_are_removed(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"name": "a web page"}')
-    with pytest.raises(UserError, match="is no checkpoint"):
+    with pytest.raises(UserError, match="is not a checkpoint"):
         Checkpoint(tmp_path).save({})
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
@@ -224,7 +224,7 @@ def test_a_full_disk_leaves_the_checkpoint_of_before(size: int, tmp_path: Path) 
     large = {**state_of(replay), "large": np.zeros(10_000)}
     with (
         full_beyond(size),
-        pytest.raises(UserError, match=r"cannot write .*; the checkpoint of before is intact"),
+        pytest.raises(UserError, match=r"cannot write .*; the previous checkpoint is intact"),
     ):
         checkpoint.save(large, replay)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
@@ -317,20 +317,23 @@ class Trap:
 
 
 WRONG: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "no folder": (shutil.rmtree, "is no checkpoint: there is no such folder"),
-    "no manifest": (lambda f: (f / "manifest.json").unlink(), "is no checkpoint: it has no"),
-    "other JSON": (lambda f: (f / "manifest.json").write_text("[1]"), "is no checkpoint: its"),
+    "no folder": (shutil.rmtree, "is not a checkpoint: there is no such directory"),
+    "no manifest": (lambda f: (f / "manifest.json").unlink(), "is not a checkpoint: it has no"),
+    "other JSON": (lambda f: (f / "manifest.json").write_text("[1]"), "is not a checkpoint: its"),
     "no JSON": (lambda f: (f / "manifest.json").write_text('{"format'), "manifest.json is damaged"),
     "no text": (lambda f: (f / "manifest.json").write_bytes(b"\xff\xfe\0"), "is damaged"),
     "deep JSON": (lambda f: (f / "manifest.json").write_text("[" * 100_000), "is damaged"),
-    "other format": (edit(lambda m: m.update(format="other")), "is of something else"),
-    "other version": (edit(lambda m: m.update(version=2)), "is of version 2: .* reads version 1"),
+    "other format": (edit(lambda m: m.update(format="other")), "belongs to something else"),
+    "other version": (
+        edit(lambda m: m.update(version=1)),
+        "format version 2, got version 1",
+    ),
     "no state": (edit(lambda m: m.pop("state")), "manifest.json is damaged"),
     "outside": (edit(lambda m: m["state"].update(file="../../secret")), "manifest.json is damaged"),
     "no number": (edit(lambda m: m["frames"].update(end="7")), "manifest.json is damaged"),
     "missing state": (lambda f: one(f, "state-*").unlink(), r"state-\w+-\w+.npz is missing"),
     "missing piece": (lambda f: one(f, "frames-*").unlink(), r"frames-\w+-\w+.npz is missing"),
-    "cut": (cut, r"frames-\w+-\w+.npz has \d+ bytes, not \d+ as written"),
+    "cut": (cut, r"frames-\w+-\w+.npz must have \d+ bytes, got \d+"),
     "gap": (edit(lambda m: m["frames"]["pieces"].pop(1)), "frames from 10 on are missing"),
     "no begin": (edit(lambda m: m["frames"]["pieces"].pop(0)), "frames from 0 on are missing"),
     "no end": (edit(lambda m: m["frames"]["pieces"].pop()), "frames from 20 on are missing"),

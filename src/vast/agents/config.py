@@ -1,27 +1,27 @@
-"""Numbers that the baselines have in common; the defaults are the paper's, for 3D navigation."""
+"""Hyperparameters that agents have in common; the defaults are the paper's, for 3D navigation."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vast.agents.checks import at_least, discounted, positive
-from vast.agents.neighbours import Inverted
+from vast.agents.neighbours import InvertedSearch
+from vast.checks import at_least, below_one, one_of, positive
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig
 
 Planner = Literal["inline", "background"]
-Index = Literal["exact", "inverted"]
+Search = Literal["exact", "inverted"]
 
 
 @dataclass(frozen=True)
-class MindConfig:
-    """What every baseline must be told."""
+class AgentConfig:
+    """What every baseline has."""
 
     resize: tuple[int, int] | None = None
-    """rows and columns to which images are shrunk, by area average, when they arrive; None: as they
-    are; ours"""
+    """rows and columns to which images are shrunk, by area average, as they arrive; None: they stay
+    as they are; ours"""
     history: int = 0
-    """k, earlier frames that are seen together with the current one; paper, section 2"""
+    """k, earlier frames that the agent sees beside the current one; paper, section 2"""
     discount: float = 0.99
     """gamma; supplement, 'Hyperparameters'"""
     exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
@@ -29,18 +29,18 @@ class MindConfig:
 
     def __post_init__(self) -> None:
         at_least(0, history=self.history)
-        discounted(self.discount)
+        below_one(discount=self.discount)
 
 
 @dataclass(frozen=True)
-class SearchConfig(MindConfig):
-    """How nearest neighbours are searched for."""
+class NeighbourConfig(AgentConfig):
+    """How nearest neighbours are searched."""
 
-    index: Index = "exact"
-    """exact: among all entries; inverted: in large memories, among those in the lists of the
-    centroids nearest to the query, which is faster and finds nearly all; ours"""
+    index: Search = "exact"
+    """exact: among all entries; inverted: in large memories, among the entries in the lists whose
+    centroids are nearest to the query, which is faster and finds nearly all; ours"""
     index_from: int = 40_000
-    """entries of an action from which on its search is inverted; their keys make the centroids;
+    """entries of an action from which on its search is inverted; their keys give the centroids;
     ours"""
     lists: int = 1024
     """centroids per action, each with a list of the entries nearest to it; ours"""
@@ -52,34 +52,37 @@ class SearchConfig(MindConfig):
         at_least(1, lists=self.lists, probes=self.probes)
         if self.index == "inverted" and self.index_from < self.lists:
             raise UserError(
-                f"index_from {self.index_from}: allowed is {self.lists} or more, as many as lists"
+                f"index_from must be at least {self.lists}, the number of lists, "
+                f"got {self.index_from}"
             )
         if self.probes > self.lists:
-            raise UserError(f"probes {self.probes}: allowed is 1 to {self.lists}, all lists")
+            raise UserError(
+                f"probes must be at most {self.lists}, the number of lists, got {self.probes}"
+            )
 
     @property
-    def inverted(self) -> Inverted | None:
-        """Return how memories are to be searched, None if exactly."""
+    def inverted(self) -> InvertedSearch | None:
+        """Return how to search an inverted file; None if the search is exact."""
         if self.index == "exact":
             return None
-        return Inverted(self.index_from, self.lists, self.probes)
+        return InvertedSearch(self.index_from, self.lists, self.probes)
 
 
 @dataclass(frozen=True)
-class LearnerConfig(MindConfig):
-    """What every baseline with a network and a replay must be told."""
+class ReplayAgentConfig(AgentConfig):
+    """What every baseline with a network and a replay memory has."""
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
-    """the layers before the outputs, as VaST's encoder has; supplement"""
+    """the layers before the outputs, the same as VaST's encoder; supplement"""
     standardise_after: int | None = None
-    """environment steps after which the network is shown (x - mean) / std of what was seen until
-    then; None: never; ours"""
+    """environment steps after which the network sees (x - mean) / std of the frames so far; None:
+    never; ours"""
     replay: int = 500_000
     """frames in the replay memory; supplement, 'Hyperparameters'"""
     compressed: bool = False
-    """keep frames compressed, for less memory and more time; ours"""
+    """store frames compressed, for less memory and more time; ours"""
     batch: int = 32
-    """samples of a minibatch; supplement"""
+    """samples per minibatch; supplement"""
     train_interval: int = 4
     """environment steps per minibatch, after the burn-in; supplement, 'Hyperparameters'"""
     learning_rate: float = 1e-4
@@ -95,11 +98,27 @@ class LearnerConfig(MindConfig):
         if self.standardise_after is not None:
             at_least(1, standardise_after=self.standardise_after)
         positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
-        least = self.least_replay
-        if self.replay < least:
-            raise UserError(f"replay {self.replay}: allowed is {least} or more frames here")
+        at_least(self.least_replay, replay=self.replay)
 
     @property
     def least_replay(self) -> int:
         """Return how many frames one sample takes."""
         return self.history + 2
+
+
+@dataclass(frozen=True)
+class TableConfig(AgentConfig):
+    """How an agent plans in a table of states that a fixed encoder gives."""
+
+    min_priority: float = 5e-5
+    """p_min: a state whose |U - V| is smaller is not queued; supplement"""
+    planner: Planner = "inline"
+    """inline: deterministic; background: in a thread of its own, as the paper's process"""
+    backups_per_step: int = 1000
+    """budget of inline planning after each environment step; ours"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(("inline", "background"), planner=self.planner)
+        at_least(0, backups_per_step=self.backups_per_step)
+        positive(min_priority=self.min_priority)

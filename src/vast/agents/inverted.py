@@ -1,8 +1,8 @@
-"""An inverted file: keys in lists around centroids, of which a search reads only the nearest.
+"""An inverted file: keys in lists around centroids; a search reads the nearest lists only.
 
-It finds most of the nearest neighbours, not always all. What it finds depends on the keys, the
-centroids and the query alone, not on the order in which keys came: so it can be built anew from
-the keys. The lists are those of faiss (Douze et al. 2024).
+It finds most of the nearest neighbours, not always all. The result depends on the keys, the
+centroids and the query alone, not on the order in which keys were added, so that it can be rebuilt
+from the keys. The implementation is that of faiss (Douze et al. 2024).
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ import numpy as np
 from vast.agents.neighbours import Keys, Rows
 
 ROUNDS = 10
-"""of k-means"""
+"""iterations of k-means"""
 SAMPLE = 40
-"""keys per list that k-means looks at: 40 000 give the same recall as ten times as many"""
+"""keys per list that k-means uses: 40 000 in all give the same recall as ten times as many"""
 SPARE = 8
-"""entries asked for beyond k, so that a tie for the last place is rarely open"""
+"""entries requested beyond k, so that a tie for the last place is rarely unresolved"""
 ONE_BY_ONE = 2**31 - 1
-"""queries from which on faiss may estimate distances by matrix products: never"""
+"""queries from which on faiss may use matrix products for distances: never"""
 
 
 class InvertedFile:
@@ -41,7 +41,7 @@ class InvertedFile:
 
     @classmethod
     def trained(cls, keys: Keys, lists: int, probes: int) -> "InvertedFile":
-        """Return an empty file around centroids of these keys; the same ones for the same keys."""
+        """Return an empty file with centroids of these keys, the same for the same keys."""
         means = faiss.Clustering(keys.shape[1], lists)
         means.niter, means.seed = ROUNDS, 0
         means.min_points_per_centroid, means.max_points_per_centroid = 1, SAMPLE
@@ -55,7 +55,7 @@ class InvertedFile:
             self._index.add(np.ascontiguousarray(keys))
 
     def replace(self, rows: Rows, keys: Keys) -> None:
-        """Give rows other keys."""
+        """Replace the keys of rows."""
         with _repeatable():
             self._index.update_vectors(rows, np.ascontiguousarray(keys))
 
@@ -73,7 +73,7 @@ class InvertedFile:
     def _search(
         self, queries: Keys, which: Rows, k: int, n: int, probes: int, found: list[Rows]
     ) -> None:
-        """Find the n nearest of some queries; ask again where they are too few or a tie is open."""
+        """Find the n nearest of some queries; search again if there are too few, or a tie."""
         n = min(n, len(self))
         squared, rows = self._index.search(
             queries[which], n, params=faiss.SearchParametersIVF(nprobe=probes)
@@ -94,7 +94,7 @@ class InvertedFile:
 
 @contextmanager
 def _repeatable() -> Iterator[None]:
-    """Let faiss use one thread, and compute each distance alike however many it computes.
+    """Let faiss use one thread, and compute each distance in the same way for any batch size.
 
     Both are settings of the whole process; they are put back.
     """

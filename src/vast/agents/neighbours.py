@@ -1,11 +1,10 @@
-"""A growing, changing memory of keys and values, and the nearest neighbours in it.
+"""A memory of keys and values that grows and changes, with nearest-neighbour search.
 
-They are exact: the distances of a query to all keys are estimated by one matrix product per block
-of keys, in single precision. Those that may be among the nearest, given how wrong a product can be,
-are then computed from the differences in double precision. So the answer is that of comparing with
-every key one by one.
+The search is exact. One matrix product per block of keys estimates the distances of a query to all
+keys in single precision. The keys that may be among the nearest, given the rounding error of the
+product, are then compared in double precision. So the result equals a comparison with every key.
 
-In a large memory an inverted file can choose the keys that are compared, if it is asked for.
+In a large memory an inverted file can choose the keys that are compared, as an option.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,16 +21,16 @@ Keys = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 BLOCK = 16_384
-"""keys among which the promising ones are picked at once"""
+"""keys from which candidates are chosen at once"""
 CHUNK = 1024
-"""keys in one matrix product: they and their products stay in the processor's cache"""
+"""keys in one matrix product, so that they and the products stay in the cache"""
 
 
-class Inverted(NamedTuple):
+class InvertedSearch(NamedTuple):
     """How to search with an inverted file."""
 
     start: int
-    """entries from which on it is used; the centroids are those of these entries"""
+    """entries from which on it is used; these entries give the centroids"""
     lists: int
     """centroids"""
     probes: int
@@ -42,22 +41,22 @@ class Neighbours(NamedTuple):
     """The nearest entries of each query, the nearest first; of equally near ones, lower rows."""
 
     rows: Rows
-    """[Q, k], where they are"""
+    """[Q, k]"""
     squared: NDArray[np.float64]
     """[Q, k], their squared Euclidean distances"""
 
 
-class Memory:
-    """Entries of a key and a value; when it is full, the least recently used one gives way.
+class KeyValueMemory:
+    """Entries of a key and a value; a full memory replaces the least recently used one.
 
-    Used are entries that are written or touched; looking for them is not using them.
+    Writing or touching an entry uses it; searching does not.
     """
 
-    def __init__(self, capacity: int, width: int, inverted: Inverted | None = None) -> None:
+    def __init__(self, capacity: int, width: int, inverted: InvertedSearch | None = None) -> None:
         self.capacity, self.width, self.inverted = capacity, width, inverted
         self._count = 0
         self._clock = 0
-        # The system gives memory to zeros only when they are first written over.
+        # The system allocates zeros only when they are first overwritten.
         self._keys: Keys = np.zeros((capacity, width), np.float32)
         self._norms = np.zeros(capacity, np.float32)
         self._values = np.zeros(capacity)
@@ -81,14 +80,14 @@ class Memory:
         return self._values[np.asarray(rows, np.int64)]
 
     def find(self, key: Keys) -> int | None:
-        """Return the row of exactly this key, None if there is none."""
+        """Return the row of exactly this key; None if there is none."""
         return self._row_of.get(_names(key, 1)[0])
 
     def nearest(self, queries: Keys, k: int) -> Neighbours:
-        """Return the k entries nearest to each of [Q, width] queries, all if there are fewer."""
+        """Return the k nearest entries of each of [Q, width] queries, or all if there are fewer."""
         queries = np.ascontiguousarray(queries, np.float32)
         if queries.ndim != 2 or queries.shape[1] != self.width:
-            raise ValueError(f"queries of shape {queries.shape}: allowed is [Q, {self.width}]")
+            raise ValueError(f"queries must have shape [Q, {self.width}], got {queries.shape}")
         k = min(k, self._count)
         rows = np.empty((len(queries), k), np.int64)
         squared = np.empty((len(queries), k))
@@ -137,7 +136,7 @@ class Memory:
     def _tightened(
         pieces: list[tuple[Rows, Keys]], k: int, slack: float, bound: np.float32
     ) -> np.float32:
-        """Drop what cannot be among the k nearest any more, and return the new bound."""
+        """Drop candidates that cannot be among the k nearest, and return the new bound."""
         rows = np.concatenate([rows for rows, _ in pieces])
         scores = np.concatenate([scores for _, scores in pieces])
         if len(scores) > k:
@@ -151,7 +150,7 @@ class Memory:
     # --- writing ----------------------------------------------------------------------------------
 
     def add(self, key: Keys, value: float) -> int:
-        """Write a new entry, which the next search finds, and return its row."""
+        """Write a new entry, which the very next search finds; return its row."""
         row = self._count
         if row == self.capacity:
             row = int(self._used.argmin())
@@ -166,11 +165,11 @@ class Memory:
         return row
 
     def set_values(self, rows: ArrayLike, values: ArrayLike) -> None:
-        """Give entries new values."""
+        """Set the values of entries."""
         self._values[np.asarray(rows, np.int64)] = values
 
     def move(self, rows: ArrayLike, keys: Keys) -> None:
-        """Give entries new keys."""
+        """Set the keys of entries."""
         moved: list[int] = np.asarray(rows, np.int64).tolist()
         for row in moved:
             if self._row_of.get(self._names[row]) == row:
@@ -180,7 +179,7 @@ class Memory:
             self._index.replace(np.array(moved, np.int64), self._keys[moved])
 
     def touch(self, rows: ArrayLike) -> None:
-        """Note that entries were used, the last of them most recently."""
+        """Mark entries as used, the last of them most recently."""
         rows = np.asarray(rows, np.int64)
         self._used[rows] = self._clock + np.arange(len(rows))
         self._clock += len(rows)
@@ -194,7 +193,7 @@ class Memory:
             self._row_of[name] = row
 
     def _grown(self, centroids: Keys | None = None) -> None:
-        """Put the rows that are new into the inverted file, and begin one when it is time."""
+        """Add new rows to the inverted file, and create it when the memory is large enough."""
         if self.inverted is None or self._count < self.inverted.start:
             return
         from vast.agents.inverted import InvertedFile  # takes a while, and few memories need it
@@ -210,7 +209,7 @@ class Memory:
     # --- saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all entries, the order in which they were used, and the centroids if any."""
+        """Return all entries, the order of their use, and the centroids if there are any."""
         n = self._count
         return {
             "keys": self._keys[:n].copy(),
@@ -221,18 +220,18 @@ class Memory:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become the saved memory; ValueError, and nothing changed, if it does not fit."""
+        """Restore a saved memory; ValueError, and nothing changed, if it does not fit."""
         keys, values, used = (np.asarray(state[name]) for name in ("keys", "values", "used"))
         n = len(keys)
         if keys.shape != (n, self.width) or n > self.capacity or keys.dtype != np.float32:
             raise ValueError(
-                f"saved memory: keys are {keys.dtype}{list(keys.shape)}, allowed are "
-                f"up to {self.capacity} of {self.width} numbers of type float32"
+                f"saved memory: keys must be float32[at most {self.capacity}, {self.width}], "
+                f"got {keys.dtype}{list(keys.shape)}"
             )
         if values.shape != (n,) or used.shape != (n,) or used.dtype != np.int64:
             raise ValueError("saved memory: values or used do not fit keys")
         centroids = self._fitting(state.get("centroids"))
-        new = Memory(self.capacity, self.width, self.inverted)
+        new = KeyValueMemory(self.capacity, self.width, self.inverted)
         new._count, new._clock = n, int(state["clock"])
         new._values[:n], new._used[:n] = values, used
         new._names = [b""] * n
@@ -241,20 +240,20 @@ class Memory:
         self.__dict__.update(new.__dict__)
 
     def _fitting(self, centroids: Any) -> Keys | None:
-        """Return saved centroids, None if there are none or other numbers of lists are wanted."""
+        """Return saved centroids; None if there are none, or the number of lists differs."""
         if centroids is None or self.inverted is None:
             return None
         saved = np.asarray(centroids)
         if saved.ndim != 2 or saved.shape[1] != self.width or saved.dtype != np.float32:
             raise ValueError(
-                f"saved memory: centroids are {saved.dtype}{list(saved.shape)}, allowed are "
-                f"{self.width} numbers of type float32 each"
+                f"saved memory: centroids must be float32[n, {self.width}], "
+                f"got {saved.dtype}{list(saved.shape)}"
             )
         return saved if len(saved) == self.inverted.lists else None
 
 
 def _names(keys: Keys, n: int) -> list[bytes]:
-    """Return what tells each of n keys apart, in less space than they take."""
+    """Return hashes that tell n keys apart, smaller than the keys."""
     # Adding 0 makes the negative zero a positive one: equal keys have equal bytes.
     data = (keys + np.float32(0)).tobytes()
     size = len(data) // max(n, 1)

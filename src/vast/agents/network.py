@@ -1,4 +1,4 @@
-"""The network of the baselines that have one: VaST's encoder with other outputs, and its Adam."""
+"""The network of NEC and DDQN: VaST's encoder with other outputs, and its optimiser."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vast.model import saved
+from vast.model import network_state
 from vast.model.config import NetworkConfig
 from vast.model.networks import built, encoder
 from vast.model.observations import Observations
 
 
 class Network(nn.Module):
-    """From what is seen, [B, k + 1, *shape], to [B, outputs]; weights drawn from the generator."""
+    """Maps histories [B, k + 1, *shape] to [B, outputs]; weights are drawn from the generator."""
 
     def __init__(
         self,
@@ -30,27 +30,27 @@ class Network(nn.Module):
         frame = self.observations.frame
         self.encoder = built(lambda: encoder(frame, history, outputs, config), generator)
 
-    def forward(self, seen: NDArray[Any]) -> Tensor:
+    def forward(self, histories: NDArray[Any]) -> Tensor:
         """Return the outputs."""
-        rows, length = seen.shape[:2]
-        flat = self.observations.frames(seen.reshape(-1, *self.observations.shape))
+        rows, length = histories.shape[:2]
+        flat = self.observations.frames(histories.reshape(-1, *self.observations.shape))
         frames = self.observations.standardised(flat)
         outputs: Tensor = self.encoder(frames.reshape(rows, length, *frames.shape[1:]))
         return outputs
 
-    def outputs(self, seen: NDArray[Any]) -> NDArray[np.float32]:
+    def outputs(self, histories: NDArray[Any]) -> NDArray[np.float32]:
         """Return the outputs as an array, for acting."""
         with torch.inference_mode():
-            return saved.array(self(seen))
+            return network_state.array(self(histories))
 
     @torch.no_grad()
     def standardise(self, frames: NDArray[Any]) -> None:
-        """Show the encoder (x - mean) / std from now on, of these [N, *shape] frames."""
+        """Show the encoder (x - mean) / std of these [N, *shape] frames from now on."""
         self.observations.fit(self.observations.frames(frames))
         self.observations.fitted.fill_(True)
 
 
-class Adam:
+class NetworkOptimiser:
     """Adam for a network, saved together with it."""
 
     def __init__(
@@ -60,22 +60,22 @@ class Adam:
         self._adam = torch.optim.Adam(network.parameters(), learning_rate, betas, epsilon)
 
     def descend(self, loss: Tensor) -> None:
-        """Do one step of gradient descent; other leaves of the loss get their gradients, too."""
+        """Do one step of gradient descent; other leaves of the loss get gradients too."""
         self._adam.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._adam.step()
 
     def state_dict(self) -> dict[str, Any]:
         """Return weights and moments as plain arrays."""
-        tensors = saved.tensors_of(self.network)
-        arrays = {name: saved.array(tensor) for name, tensor in tensors.items()}
-        return arrays | saved.pack_optimiser(self._adam, self.network)
+        tensors = network_state.tensors_of(self.network)
+        arrays = {name: network_state.array(tensor) for name, tensor in tensors.items()}
+        return arrays | network_state.pack_optimiser(self._adam, self.network)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become what was saved; ValueError, and nothing changed, if it does not fit."""
-        tensors = saved.tensors_of(self.network)
-        moments = saved.expected_of_optimiser(self.network, state)
-        saved.check(state, {**tensors, **moments})
-        saved.copy_into(tensors, state)
-        saved.copy_into(moments, state)
-        saved.load_optimiser(self._adam, self.network, moments)
+        """Restore a saved state; ValueError, and nothing changed, if it does not fit."""
+        tensors = network_state.tensors_of(self.network)
+        moments = network_state.expected_of_optimiser(self.network, state)
+        network_state.check(state, {**tensors, **moments})
+        network_state.copy_into(tensors, state)
+        network_state.copy_into(moments, state)
+        network_state.load_optimiser(self._adam, self.network, moments)

@@ -1,27 +1,27 @@
-"""What the presets of all agents share with those of VaST, so that they can be compared."""
+"""What the presets of the baselines share with VaST's, so that the agents can be compared."""
 
 from typing import Any
 
-from vast.agents.vast import presets as theirs
+from vast.agents.vast.presets import preset as vast_preset
 
 CPU_REPLAY = 100_000
-"""frames: what is drawn by rank, or by whether its return is known, is looked through each time"""
+"""frames: rank-based and return-based sampling go through the whole replay for each minibatch"""
 
 
 def shared(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return how images are shrunk, how many are seen at once, and how much is explored."""
-    config = theirs.PRESETS[preset](task, shape)
+    """Return resizing, history and exploration."""
+    config = vast_preset(preset, task, shape)
     return {
         "resize": config.resize,
-        "history": config.model.history,
+        "history": config.history,
         "exploration": config.exploration,
     }
 
 
-def learning(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return the same, with the network and the replay; standardised where VaST is."""
-    config = theirs.PRESETS[preset](task, shape)
-    # Keys that NEC stores before the network changes are of no use afterwards: early is better.
+def shared_with_network(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the same, with network and replay; input is standardised where VaST's is."""
+    config = vast_preset(preset, task, shape)
+    # NEC's keys from before standardisation are useless after it: early is better.
     early = min(1000, config.exploration.burn_in)
     return {
         **shared(preset, task, shape),

@@ -1,88 +1,91 @@
-"""The agents there are, by name: their minds, configs and presets."""
+"""The agents by name. Classes and configs are imported when first needed, with their libraries."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from vast.agents.ddqn import presets as ddqn_presets
-from vast.agents.ddqn.config import PrioritizedDDQNConfig
-from vast.agents.lsh import presets as lsh_presets
-from vast.agents.lsh.config import LSHConfig
-from vast.agents.mfec import presets as mfec_presets
-from vast.agents.mfec.config import MFECConfig
-from vast.agents.nec import presets as nec_presets
-from vast.agents.nec.config import NECConfig
-from vast.agents.vast import presets as vast_presets
-from vast.agents.vast.config import VaSTConfig
 from vast.errors import unknown
-from vast.training.actor import Spaces
-from vast.training.protocol import Agent
 
-Preset = Callable[[str | None, tuple[int, ...]], Any]
-"""from a task's name (None: somebody's own environment) and an observation's shape to a config"""
+if TYPE_CHECKING:
+    from vast.agents.base import Agent
+
+PRESETS = {
+    "paper": "hyperparameters as published",
+    "cpu": "learns in minutes on two cores",
+    "debug": "seconds, to see that everything runs",
+}
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of agent."""
+class AgentSpec:
+    """Where to find an agent.
+
+    Its module of presets has a function `preset(name, task, shape)`.
+    """
 
     about: str
-    config: type[Any]
-    mind: str
-    """where the class is; imported when first needed, with all the networks and kernels"""
-    presets: Mapping[str, Preset]
+    agent: str
+    config: str
+    presets: str
+
+    @property
+    def agent_class(self) -> "type[Agent]":
+        """The agent's class."""
+        found: type[Agent] = resolve_name(self.agent)
+        return found
+
+    @property
+    def config_class(self) -> type[Any]:
+        """The class of its config."""
+        found: type[Any] = resolve_name(self.config)
+        return found
 
     def preset(self, name: str, task: str | None, shape: tuple[int, ...]) -> Any:
-        """Return the config of a preset; UserError if there is none of that name."""
-        if name not in self.presets:
-            raise unknown("preset", name, self.presets)
-        return self.presets[name](task, shape)
+        """Return the config of a preset for a task, or for any other environment if it is None.
 
-    def make(self, spaces: Spaces, config: Any, seed: np.random.SeedSequence) -> Agent:
-        """Return a new agent for an environment."""
-        mind: Callable[..., Agent] = resolve_name(self.mind)
-        return mind(spaces.shape, spaces.dtype, spaces.n_actions, config, seed)
+        UserError if there is no such preset.
+        """
+        if name not in PRESETS:
+            raise unknown("preset", name, PRESETS)
+        return resolve_name(self.presets)(name, task, shape)
 
 
-KINDS = {
-    "vast": Kind(
+AGENTS = {
+    "vast": AgentSpec(
         "Variational State Tabulation",
-        VaSTConfig,
-        "vast.agents.vast.mind:VaSTMind",
-        vast_presets.PRESETS,
+        "vast.agents.vast.agent:VaST",
+        "vast.agents.vast.config:VaSTConfig",
+        "vast.agents.vast.presets:preset",
     ),
-    "lsh": Kind(
+    "lsh": AgentSpec(
         "VaST's planning, with states by fixed random projections",
-        LSHConfig,
-        "vast.agents.lsh.mind:LSHMind",
-        lsh_presets.PRESETS,
+        "vast.agents.lsh:LSH",
+        "vast.agents.lsh:LSHConfig",
+        "vast.agents.lsh:preset",
     ),
-    "mfec": Kind(
+    "mfec": AgentSpec(
         "Model-Free Episodic Control",
-        MFECConfig,
-        "vast.agents.mfec.mind:MFECMind",
-        mfec_presets.PRESETS,
+        "vast.agents.mfec:MFEC",
+        "vast.agents.mfec:MFECConfig",
+        "vast.agents.mfec:preset",
     ),
-    "nec": Kind(
+    "nec": AgentSpec(
         "Neural Episodic Control",
-        NECConfig,
-        "vast.agents.nec.mind:NECMind",
-        nec_presets.PRESETS,
+        "vast.agents.nec.agent:NEC",
+        "vast.agents.nec.config:NECConfig",
+        "vast.agents.nec.config:preset",
     ),
-    "ddqn": Kind(
+    "ddqn": AgentSpec(
         "Prioritized Double DQN",
-        PrioritizedDDQNConfig,
-        "vast.agents.ddqn.mind:PrioritizedDDQNMind",
-        ddqn_presets.PRESETS,
+        "vast.agents.ddqn:PrioritizedDDQN",
+        "vast.agents.ddqn:PrioritizedDDQNConfig",
+        "vast.agents.ddqn:preset",
     ),
 }
 
 
-def kind_named(name: str) -> Kind:
-    """Return a kind of agent; UserError if there is none of that name."""
-    if name not in KINDS:
-        raise unknown("agent", name, KINDS)
-    return KINDS[name]
+def agent_named(name: str) -> AgentSpec:
+    """Return an agent by its name; UserError if there is none."""
+    if name not in AGENTS:
+        raise unknown("agent", name, AGENTS)
+    return AGENTS[name]

@@ -1,1 +1,1 @@
-"""Statistics and pictures of what runs and tables hold."""
+"""Statistics, figures and reports of runs."""

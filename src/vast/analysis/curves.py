@@ -1,4 +1,4 @@
-"""What runs logged, over their environment steps."""
+"""The metrics of runs over environment steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,18 +13,15 @@ from vast.analysis.drawing import INKS, SMALL, WALL, plain_axes
 Rows = Sequence[Mapping[str, Any]]
 """of a metrics.jsonl"""
 
-BEST = {"t-maze": 0.80}
-"""the return of the shortest way, where every episode begins at the same place: in the T-maze 6
-steps forward, 4 to the right and 11 forward"""
 INSIDE = {
     "train/reconstruction": "reconstruction (nats per sample)",
     "train/transition": "transition (nats per sample)",
     "train/entropy": "entropy (nats per sample)",
     "table/states": "states in the table",
-    "table/revisited": "state-action pairs met again (share)",
-    "table/reassigned": "states changed by training (share)",
+    "table/revisited": "state-action pairs revisited (share)",
+    "table/reassigned": "states reassigned (share)",
 }
-"""what is drawn of an agent's inside, if it was logged"""
+"""what is drawn of model and table, if it was logged"""
 
 
 def draw_returns(runs: Mapping[str, Rows], best: float | None = None) -> Figure:
@@ -43,7 +40,7 @@ def draw_returns(runs: Mapping[str, Rows], best: float | None = None) -> Figure:
     if best is not None:
         ax.axhline(best, color=WALL, linestyle=(0, (4, 3)), linewidth=1)
         ax.annotate(
-            f"the shortest way: {best:.2f}",
+            f"the shortest path: {best:.2f}",
             (0.01, best),
             xycoords=("axes fraction", "data"),
             xytext=(0, 3),
@@ -58,7 +55,7 @@ def draw_returns(runs: Mapping[str, Rows], best: float | None = None) -> Figure:
 
 
 def draw_inside(runs: Mapping[str, Rows]) -> Figure | None:
-    """Return what happened in the model and the table of runs; None if nothing was logged."""
+    """Return the metrics of model and table; None if nothing was logged."""
     logged = {
         key: title
         for key, title in INSIDE.items()
@@ -80,7 +77,7 @@ def draw_inside(runs: Mapping[str, Rows]) -> Figure | None:
 
 
 def series(rows: Rows, key: str) -> tuple[list[int], list[float]]:
-    """Return the steps at which something was logged, and what."""
+    """Return the steps at which a metric was logged, and its values."""
     found = [(row["step"], row[key]) for row in rows if row.get(key) is not None]
     return [step for step, _ in found], [value for _, value in found]
 

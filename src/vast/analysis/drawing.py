@@ -1,4 +1,4 @@
-"""What all pictures share: how they look, and how they are written."""
+"""The style of all pictures, and how they are written."""
 
 from pathlib import Path
 
@@ -7,26 +7,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from vast.files import written_whole
+from vast.files import atomic_write
 
 WALL, FLOOR, GOAL, UNKNOWN = "#3c3c3c", "#f3f2ee", "#a9d8a0", "#b4b2ab"
 INKS = ("#2f6db5", "#c8373a", "#3a8f5c", "#b03a9e", "#b5792f", "#4f4f9f")
-"""of lines that are told apart"""
+"""colours of lines"""
 DOTS_PER_INCH = 160
 TITLE, SMALL = 10, 8.5
-"""sizes of letters"""
+"""font sizes"""
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure, making its folder if need be; return the path."""
+    """Write a figure, creating its directory if necessary; return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(path) as unfinished:
+    with atomic_write(path) as unfinished:
         figure.savefig(unfinished, dpi=DOTS_PER_INCH)
     return path
 
 
 def plain_axes(ax: Axes, title: str = "", x: str = "", y: str = "") -> None:
-    """Give axes a title, labels, and no more lines than are needed."""
+    """Give axes a title and labels, without unnecessary lines."""
     ax.set_title(title, fontsize=TITLE, loc="left")
     ax.set_xlabel(x, fontsize=SMALL)
     ax.set_ylabel(y, fontsize=SMALL)
@@ -37,7 +37,7 @@ def plain_axes(ax: Axes, title: str = "", x: str = "", y: str = "") -> None:
 
 
 def arrowheads(poses: NDArray[np.float64], size: float) -> NDArray[np.float64]:
-    """Return [n, 3, 2] triangles that point where each (x, y, degrees) heads, in front of it."""
+    """Return [n, 3, 2] triangles that point from each (x, y, degrees) along its heading."""
     heading = np.radians(poses[:, 2])
     ahead = np.stack([np.cos(heading), np.sin(heading)], 1)
     aside = np.stack([-ahead[:, 1], ahead[:, 0]], 1)

@@ -1,4 +1,4 @@
-"""The picture of Fig. 1A, B, and the values that episodic control and planning draw from it."""
+"""Fig. 1A, B: two episodes, and the values that episodic control and planning learn from them."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ OUTLINE = [
 
 
 def draw(out: Path) -> Path:
-    """Act out the two episodes, draw them and their values into `out`, and return the file."""
+    """Play the two episodes, draw them and their values into `out`, and return the file."""
     data = run()
     figure = Figure(figsize=(12.6, 3.9), layout="constrained")
     axes = figure.subplots(1, 4, sharex=True, sharey=True)

@@ -1,4 +1,4 @@
-"""The picture of Fig. 1C, D: one run from an arm never visited, and the values it brings there."""
+"""Fig. 1C, D: one run from an arm never visited, and the values that it gives to its states."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,12 +6,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from vast.analysis.drawing import FLOOR, INKS, SMALL, WALL, plain_axes
-from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_plan, known_places
+from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_plan, known_poses
 from vast.envs.doom.world import FloorPlan
 from vast.experiments.one_run import OneRun
 
 SHUT = 64.0
-"""beyond which x the invisible wall kept the agent from going in training"""
+"""x of the invisible wall that shut the arm during training"""
 
 
 def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
@@ -32,7 +32,7 @@ def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
         ),
     ):
         draw_plan(ax, plan, title)
-        draw_arrows(ax, *known_places(data.around, data.around_values[after]), colours)
+        draw_arrows(ax, *known_poses(data.around, data.around_values[after]), colours)
         draw_arrows(ax, data.run.poses, data.run_values[after], colours, outlined=True)
     colour_bar(figure, colours, [left, middle])
     _along(right, data)
@@ -81,20 +81,20 @@ def _along(ax: Axes, data: OneRun) -> None:
     ax.legend(fontsize=SMALL, frameon=False, loc="lower right")
 
 
-def told(data: OneRun) -> str:
-    """Say in a few sentences what the run changed."""
+def summarize(data: OneRun) -> str:
+    """Summarize in a few sentences what the run changed."""
     before, after = data.run_values
     new, seen = data.new, len(before)
     # The last observation of the run gets a state, but nothing is known to follow from it.
     reached = after[new & np.isfinite(after)]
     if not len(reached) or new.all():
         known = int((~new).sum())
-        return f"{known} of the {seen} observations of the run were of states known before."
+        return f"{known} of the {seen} observations of the run had states that were known before."
     met = before[~new]
-    networks = "are, bit for bit, what they were" if data.same_networks else "HAVE CHANGED"
+    networks = "are unchanged, bit for bit" if data.same_networks else "HAVE CHANGED"
     return (
-        f"{int(new.sum())} of the {seen} observations of the run were of unknown states; "
-        f"after it their values are {reached.min():.2f} to {reached.max():.2f}. The known states "
-        f"that it came through had values of {met.min():.2f} to {met.max():.2f}. "
-        f"It took {data.backups:,} backups, and the networks {networks}."
+        f"{int(new.sum())} of the {seen} observations of the run had unknown states; "
+        f"afterwards their values are {reached.min():.2f} to {reached.max():.2f}. The known states "
+        f"on its way had values of {met.min():.2f} to {met.max():.2f}. "
+        f"This took {data.backups:,} backups, and the networks {networks}."
     )

@@ -1,4 +1,4 @@
-"""Observations beside what their states remember of them."""
+"""Observations beside the reconstructions from their states."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,9 +33,9 @@ def draw_frames(views: Views, tabulator: Tabulator) -> Figure:
 
 
 def spread(views: Views, count: int) -> list[int]:
-    """Return observations that are far from each other in looks, beginning with the first.
+    """Return observations that look different from each other, beginning with the first.
 
-    Each next one is that whose nearest among those chosen is farthest away.
+    Each next one is the one farthest from its nearest among those chosen.
     """
     looks = views.frames.reshape(len(views.frames), -1).astype(np.float32)
     chosen = [0]

@@ -1,4 +1,4 @@
-"""What there is to tell of one or more runs: learning curves, values, frames, numbers."""
+"""A report on one or more runs: learning curves, values, frames, hyperparameters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,28 +8,29 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from vast.agents.vast.mind import VaSTMind
-from vast.analysis.curves import BEST, Rows, draw_inside, draw_returns
+from vast.agents.vast.agent import VaST
+from vast.analysis.curves import Rows, draw_inside, draw_returns
 from vast.analysis.drawing import save
-from vast.analysis.fig1cd import draw_one_run, told
+from vast.analysis.fig1cd import draw_one_run, summarize
 from vast.analysis.frames import draw_frames
 from vast.analysis.report_page import Fact, Picture, page
 from vast.analysis.value_map import draw_values
 from vast.envs.doom.environment import DoomMaze
-from vast.envs.tasks import make_env
 from vast.errors import UserError
-from vast.experiments import folder as files
+from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig
 from vast.experiments.one_run import look_around, show_run, values
-from vast.experiments.runs import looked_at
-from vast.files import written_whole
+from vast.experiments.runs import open_readonly
+from vast.files import atomic_write
+from vast.model.tabulator import Tabulator
+from vast.tasks import make_env, task_named
 from vast.training.metrics import read_metrics
 from vast.training.plain import to_plain
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A run to report on."""
+    """A run in a report."""
 
     folder: Path
     name: str
@@ -39,20 +40,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """A picture, what it shows, and how its file is called."""
+    """A picture, its caption, and the name of its file."""
 
     name: str
     title: str
     about: str
     figure: Figure
-    news: str = ""
-    """what it says, in a line for the terminal"""
+    summary: str = ""
+    """its summary, a line for the terminal"""
 
 
 def write_report(folders: list[Path], out: Path) -> list[str]:
-    """Write the report, and its pictures into a folder beside it; return the news in lines.
+    """Write the report, and its pictures into a directory beside it; return a summary in lines.
 
-    The runs are only looked at; nothing in their folders changes but for the report.
+    The runs are only read; nothing else changes in their directories.
     """
     entries = [_entry(folder, name) for folder, name in _named(folders).items()]
     sections = list(_sections(entries))
@@ -67,18 +68,18 @@ def write_report(folders: list[Path], out: Path) -> list[str]:
     facts = [fact for entry in entries for fact in _facts(entry)]
     title = " and ".join(entry.name for entry in entries)
     configs = {entry.name: to_plain(entry.config) for entry in entries}
-    with written_whole(out) as unfinished:
+    with atomic_write(out) as unfinished:
         unfinished.write_text(page(title, facts, pictures, configs), encoding="utf-8")
-    return [section.news for section in sections if section.news]
+    return [section.summary for section in sections if section.summary]
 
 
 def pictures_of(out: Path) -> Path:
-    """Return the folder for the pictures of a report."""
+    """Return the directory for the pictures of a report."""
     return out.with_name(f"{out.stem}-pictures")
 
 
 def _named(folders: list[Path]) -> dict[Path, str]:
-    """Return short names: the last part of each path, or all of it where two would be the same."""
+    """Return short names: the last part of each path, or all of it if two were the same."""
     names = [folder.resolve().name for folder in folders]
     short = len(set(names)) == len(names)
     return {
@@ -91,7 +92,7 @@ def _entry(folder: Path, name: str) -> Entry:
     rows = read_metrics(folder / files.METRICS)
     if not rows:
         first = min(config.loop.log_every, config.loop.eval_every)
-        raise UserError(f"{folder}: nothing is logged yet, the first row comes at step {first}")
+        raise UserError(f"{folder}: nothing is logged yet; the first row comes at step {first}")
     return Entry(folder, name, config, rows)
 
 
@@ -121,32 +122,32 @@ def _sections(entries: list[Entry]) -> Iterator[Section]:
         "Learning",
         "The mean return of the episodes that ended in each test epoch and, in a report on one "
         "run, of those that ended between two rows of metrics while it learned and explored.",
-        draw_returns(runs, BEST.get(tasks.pop()) if len(tasks) == 1 else None),
+        draw_returns(runs, task_named(tasks.pop()).best_return if len(tasks) == 1 else None),
     )
     for entry in entries:
-        yield from _seen(entry, "" if len(entries) == 1 else f"-{entry.name}")
+        yield from _agent_sections(entry, "" if len(entries) == 1 else f"-{entry.name}")
     inside = draw_inside(runs)
     if inside is not None:
         about = "The terms of the free energy, and what the table holds, over environment steps."
         yield Section("inside", "Model and table", about, inside)
 
 
-def _seen(entry: Entry, suffix: str) -> Iterator[Section]:
-    """Look at the world with the eyes of an agent, if it has states."""
-    with looked_at(entry.folder) as run:
-        mind, config = run.agent, run.config
-        if not isinstance(mind, VaSTMind) or not len(mind.table):
+def _agent_sections(entry: Entry, suffix: str) -> Iterator[Section]:
+    """Return what an agent with states sees in its environment."""
+    with open_readonly(entry.folder) as run:
+        agent, config = run.agent, run.config
+        if not isinstance(agent, VaST) or not len(agent.table):
             return
         env = make_env(config.task, config.wad, config.map)
-        run.give_world_to(env)
+        run.copy_env_settings(env)
         of = f" of {entry.name}" if suffix else ""
         try:
             views, world = None, env.unwrapped
             if isinstance(world, DoomMaze):
                 plan = world.floor_plan()
                 if config.task == "t-maze" and config.wad is None:
-                    data = show_run(mind, env)
-                    views, said = data.around, told(data)
+                    data = show_run(agent, env)
+                    views, said = data.around, summarize(data)
                     yield Section(
                         f"one-run{suffix}",
                         f"One run from an arm never visited{of}",
@@ -155,31 +156,31 @@ def _seen(entry: Entry, suffix: str) -> Iterator[Section]:
                         f"{entry.name}: {said}" if suffix else said,
                     )
                 else:
-                    views = look_around(mind, env)
-                    found = values(mind.table, views.states)
+                    views = look_around(agent, env)
+                    found = values(agent.table, views.states)
                     shown = draw_values(plan, views, found)
                     yield Section(f"values{suffix}", f"Values{of}", _arrows(found), shown)
-            if len(mind.tabulator.shape) == 3:
-                views = views or look_around(mind, env)
-                shown = draw_frames(views, mind.tabulator)
+            if len(agent.shape) == 3 and isinstance(agent.encoder, Tabulator):
+                views = views or look_around(agent, env)
+                shown = draw_frames(views, agent.encoder)
                 yield Section(f"frames{suffix}", f"Frames{of}", FRAMES, shown)
         finally:
             env.close()
 
 
 ARROWS = (
-    "Each arrow is an observation at its place and heading, coloured by the value of its state. "
-    "The agent was led around with half of its actions random; observations whose state is not "
-    "in the table ({unknown:.0%}) are left out."
+    "Each arrow is an observation at its position and heading, coloured by the value of its state. "
+    "Half of the agent's actions were random; observations whose state is not in the table "
+    "({unknown:.0%}) are left out."
 )
 ONE_RUN = (
-    "Outlined arrows are those of the forced run, Fig. 1C and D of the paper: 20 steps from an arm "
-    "that an invisible wall (dotted) had shut during training, with no reward. Grey: not in the "
-    "table before."
+    "Outlined arrows are those of the forced run (Fig. 1C and D of the paper): 20 steps without "
+    "reward, from an arm that an invisible wall (dotted) had shut during training. Grey: not in "
+    "the table before."
 )
 FRAMES = (
-    "Above, observations as they are stored; below, what the decoder makes of the state that each "
-    "was assigned."
+    "Above, observations as they are stored; below, the decoder's reconstruction from the state of "
+    "each."
 )
 
 

@@ -1,4 +1,4 @@
-"""A report as a page of HTML that needs no other file."""
+"""A report as one self-contained HTML page."""
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Fact(NamedTuple):
-    """Something to know of a run."""
+    """A fact about a run."""
 
     run: str
     name: str
@@ -16,12 +16,12 @@ class Fact(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture, and what it shows."""
+    """A picture and its caption."""
 
     title: str
     about: str
     file: Path
-    """a PNG file; its content goes into the page"""
+    """a PNG file, which is embedded in the page"""
 
 
 def page(
@@ -72,7 +72,7 @@ def _picture(picture: Picture) -> str:
 def _config(name: str, config: Any) -> str:
     rows = "".join(_row("td", pair) for pair in _flat(config))
     return (
-        f"<details><summary>Every number of {escape(name)}</summary>"
+        f"<details><summary>Hyperparameters of {escape(name)}</summary>"
         f'<div class="wide"><table>{rows}</table></div></details>'
     )
 

@@ -1,4 +1,4 @@
-"""The values of an agent's states over the places and headings from which it saw them."""
+"""The values of an agent's states over the poses at which it observed them."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,9 +16,9 @@ from vast.experiments.one_run import Views
 
 ZONES = {"goal": GOAL, "penalty": "#eba6a3", "hazard": "#f3cf9b"}
 PLACE, HEADING = 20.0, 22.5
-"""units and degrees within which one observation is drawn, and no other"""
+"""map units and degrees within which only one observation is drawn"""
 ARROW = 17.0
-"""length of an arrow, in units"""
+"""length of an arrow, in map units"""
 
 
 def draw_values(plan: FloorPlan, views: Views, values: NDArray[np.float64]) -> Figure:
@@ -28,14 +28,14 @@ def draw_values(plan: FloorPlan, views: Views, values: NDArray[np.float64]) -> F
     figure = Figure(figsize=(scale * width + 1.6, scale * height + 0.7), layout="constrained")
     ax = figure.subplots()
     colours = colours_for(values)
-    draw_plan(ax, plan, "value of the states seen, by place and heading")
-    draw_arrows(ax, *known_places(views, values), colours)
+    draw_plan(ax, plan, "value of the observed states, by position and heading")
+    draw_arrows(ax, *known_poses(views, values), colours)
     colour_bar(figure, colours, [ax])
     return figure
 
 
 def colours_for(*values: NDArray[np.float64]) -> ScalarMappable:
-    """Return a scale of colours that shows all but the rarest values."""
+    """Return a colour scale that covers all but the rarest values."""
     known = np.concatenate(values)
     known = known[np.isfinite(known)]
     low, high = np.percentile(known, [2, 99.5]) if len(known) else (0.0, 1.0)
@@ -45,22 +45,22 @@ def colours_for(*values: NDArray[np.float64]) -> ScalarMappable:
 def colour_bar(
     figure: Figure, colours: ScalarMappable, axes: list[Axes], label: str = "value"
 ) -> None:
-    """Explain the colours beside the axes that use them."""
+    """Draw the colour bar of some axes."""
     bar = figure.colorbar(colours, ax=axes, shrink=0.8, pad=0.02)
     bar.set_label(label, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
 
 
-def known_places(
+def known_poses(
     views: Views, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the poses and values of those views whose states the table knows."""
+    """Return the poses and values of the views whose states are in the table."""
     there = np.isfinite(values)
     return views.poses[there], values[there]
 
 
 def draw_plan(ax: Axes, plan: FloorPlan, title: str) -> None:
-    """Draw walls, dotted if they are not seen, and zones."""
+    """Draw walls, dotted if they are invisible, and zones."""
     for area in plan.areas:
         low = (area.low_x, area.low_y)
         size = (area.high_x - area.low_x, area.high_y - area.low_y)
@@ -86,7 +86,7 @@ def draw_arrows(
     *,
     outlined: bool = False,
 ) -> None:
-    """Draw an arrow per place and heading; grey where the value is unknown."""
+    """Draw an arrow per pose; grey where the value is unknown."""
     kept = np.arange(len(poses)) if outlined else _thinned(poses)
     faces = colours.to_rgba(values[kept])
     faces[np.isnan(values[kept])] = to_rgba(UNKNOWN)
@@ -103,7 +103,7 @@ def draw_arrows(
 
 
 def _thinned(poses: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the rows of the first observation in each small range of places and headings."""
+    """Return the rows of the first observation in each small range of poses."""
     cells = np.floor(poses / (PLACE, PLACE, HEADING)).astype(np.int64)
     _, first = np.unique(cells, axis=0, return_index=True)
     return first

@@ -1,7 +1,7 @@
-"""Atari games by the Arcade Learning Environment: Pong as in Fig. 7, any other as is usual.
+"""Atari games in the Arcade Learning Environment: Pong as in Fig. 7, others with usual settings.
 
-One step is four frames with one action. The observation is grey, 84 x 84, and the brighter of
-the last two frames at each pixel, because some games draw a sprite in every second frame only.
+One step is four frames with one action. The observation is greyscale, 84 x 84, the maximum of the
+last two frames at each pixel, because some games draw a sprite only in every second frame.
 """
 
 from collections.abc import Mapping
@@ -22,19 +22,19 @@ from vast.errors import UserError, unknown
 Observation = NDArray[np.uint8]
 
 SIZE = 84
-"""of an observation, in pixels"""
+"""height and width of an observation, in pixels"""
 FRAME_SKIP = 4
 """frames per step"""
 MAX_FRAMES = 108_000
-"""an episode is truncated after half an hour of play (60 frames per second), as is usual"""
+"""an episode is truncated after half an hour of play (60 frames per second), the usual limit"""
 
 
 def area_weights(length: int) -> NDArray[np.int64]:
-    """Return for each of 84 output pixels the first input pixel it covers, and the weights.
+    """Return for each of 84 output pixels the first input pixel that it covers, and the weights.
 
-    A row is (first, weight, weight, ...): how much of the first pixel and of those after it lies
-    in the output. Weights are whole numbers with the same sum everywhere, so that all sums are
-    exact and an image comes out the same on every machine.
+    A row is (first, weight, weight, ...): the overlap of the output pixel with the first input
+    pixel and those after it. Weights are integers with the same sum in all rows, so that all sums
+    are exact and an image is the same on every machine.
     """
     unit = gcd(length, SIZE)
     source, target = SIZE // unit, length // unit
@@ -51,20 +51,20 @@ def area_weights(length: int) -> NDArray[np.int64]:
 def shrink(
     first: Observation, second: Observation, rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Observation:
-    """Return the brighter of two frames at each pixel, scaled to 84 x 84 by the mean over areas."""
+    """Return the maximum of two frames at each pixel, scaled to 84 x 84 by area averaging."""
     height, width = first.shape
     small = np.empty((SIZE, SIZE), np.uint8)
-    # The last output pixels name input pixels beyond the edge, with weight 0: there is room for it.
+    # The last output pixels refer to input pixels beyond the edge, with weight 0.
     sums = np.zeros(width + columns.shape[1], np.int32)
     total = rows[0, 1:].sum() * columns[0, 1:].sum()
-    # A product is quicker than a division; the last summand makes it as exact.
+    # A product is faster than a division; the small summand makes it equally exact.
     scale, half = 1.0 / total, 0.5 + 1e-9
     for y in range(SIZE):
         sums[:] = 0
         for k in range(rows.shape[1] - 1):
             weight, row = np.int32(rows[y, k + 1]), min(rows[y, 0] + k, height - 1)
             one, other = first[row], second[row]
-            # Unsigned, so that Numba looks for no index from the end, and LLVM uses vectors.
+            # Unsigned, so that Numba does not check for negative indices, and LLVM vectorizes.
             for x in range(np.uint64(width)):
                 sums[x] += weight * np.int32(max(one[x], other[x]))
         for x in range(np.uint64(SIZE)):
@@ -78,18 +78,18 @@ def shrink(
 
 @cache
 def contrast_table(dark: int, bright: int) -> Observation:
-    """Return the grey level that each level becomes when [dark, bright] fills [0, 255]."""
+    """Return the new value of each grey level when [dark, bright] is stretched to [0, 255]."""
     levels = (np.arange(256) - dark) * 255 / max(bright - dark, 1)
     table: Observation = np.clip(levels + 0.5, 0, 255).astype(np.uint8)
     return table
 
 
 class Atari(gymnasium.Env[Observation, np.int64]):
-    """Any game the emulator knows by name, such as "breakout", with its minimal action set.
+    """Any game of the emulator by name, such as "breakout", with its minimal action set.
 
-    `sticky` is the probability with which the emulator repeats the last action instead of the
-    given one, at each frame (0.25 is usual where it is used); `noop_max` the largest number of
-    idle frames an episode begins with.
+    `sticky` is the probability, at each frame, that the emulator repeats the previous action
+    instead of the given one (usually 0 or 0.25). An episode begins with 1 to `noop_max` frames
+    without an action.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (declared so by gymnasium)
@@ -97,9 +97,9 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         "render_fps": 60 / FRAME_SKIP,
     }
     crop: tuple[int, int] = (0, 0)
-    """rows that are left out at the top and at the bottom"""
+    """rows cut off at the top and at the bottom"""
     full_contrast = False
-    """whether the darkest pixel becomes 0 and the brightest 255"""
+    """whether to stretch the contrast, so that the darkest pixel is 0 and the brightest 255"""
 
     def __init__(
         self,
@@ -112,9 +112,9 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         if rom is None:
             raise unknown("game", game, roms.get_all_rom_ids())
         if not 0 <= sticky < 1:
-            raise UserError(f"sticky {sticky}: allowed are probabilities from 0 to below 1")
+            raise UserError(f"sticky must be a probability below 1, got {sticky}")
         if noop_max < 0:
-            raise UserError(f"noop_max {noop_max}: allowed are whole numbers from 0")
+            raise UserError(f"noop_max must be 0 or more, got {noop_max}")
         if render_mode not in (None, "rgb_array"):
             raise unknown("render mode", render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
@@ -144,7 +144,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         """Start a game; a seed also seeds the emulator."""
         super().reset(seed=seed)
         if options:
-            raise UserError(f"reset option {next(iter(options))!r}: a game has none")
+            raise UserError(f"reset options must be empty for a game, got {next(iter(options))!r}")
         if seed is not None:
             self._ale.setInt("random_seed", int(self.np_random.integers(2**31)))
             self._ale.loadROM(self._rom)
@@ -162,7 +162,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         """Play four frames with one action."""
         if action not in range(len(self._actions)):
             names = ", ".join(f"{i} {name}" for i, name in enumerate(self._action_names()))
-            raise UserError(f"action {action!r}: allowed are {names}")
+            raise UserError(f"action must be one of {names}, got {action!r}")
         reward = 0.0
         for frame in range(FRAME_SKIP):
             reward += self._ale.act(self._actions[action])
@@ -176,13 +176,13 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         return self._observation(), reward, terminated, truncated, self._info()
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Return the screen in colour at twice its size."""
+        """Return the screen in colour, at twice its size."""
         if self.render_mode is None:
             return None
         return np.asarray(self._ale.getScreenRGB()).repeat(2, axis=0).repeat(2, axis=1)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the future depends on."""
+        """Return the complete state of the environment."""
         return {
             "emulator": self._ale.cloneState(include_rng=True).serialize(),
             "frames": self._frames.copy(),
@@ -190,7 +190,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where the state was taken."""
+        """Restore a state."""
         self._ale.restoreState(ALEState(state["emulator"]))
         self._frames[:] = state["frames"]
         self.np_random.bit_generator.state = state["np_random"]
@@ -208,11 +208,12 @@ class Atari(gymnasium.Env[Observation, np.int64]):
 
 
 class Pong(Atari):
-    """Pong with three actions, 0 stay, 1 up, 2 down, and the playing field only (Fig. 7).
+    """Pong with three actions (0 stay, 1 up, 2 down) that shows only the playing field (Fig. 7).
 
-    Without sticky actions there is no chance in it: every game begins alike.
+    Without sticky actions it is deterministic: every game begins in the same way.
     """
 
+    task_name = "pong"
     crop = (34, 16)
     full_contrast = True
 
@@ -220,7 +221,7 @@ class Pong(Atari):
         super().__init__("pong", sticky, noop_max=0, render_mode=render_mode)
 
     def _game_actions(self) -> list[ale_py.Action]:
-        # The paddle is a knob: turned right it goes up, turned left it goes down.
+        # The paddle is controlled by a knob: turning right moves it up, turning left down.
         return [ale_py.Action.NOOP, ale_py.Action.RIGHT, ale_py.Action.LEFT]
 
     def _action_names(self) -> list[str]:

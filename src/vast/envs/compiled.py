@@ -1,4 +1,4 @@
-"""Numba for the few inner loops over pixels."""
+"""Numba for the few loops over pixels."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -9,10 +9,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Have a function compiled at its first call, and the result kept if there is where."""
+    """Compile a function at its first call, and cache the result on disk if possible."""
     njit: Any = numba.njit
     try:
         dispatcher: F = njit(cache=True)(function)
-    except RuntimeError:  # no folder that may be written to
+    except RuntimeError:  # no writable cache folder
         dispatcher = njit(function)
     return dispatcher

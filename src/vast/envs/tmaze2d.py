@@ -1,7 +1,7 @@
-"""The continuous T-maze of Fig. 1A: (x, y) observations, and no place is ever met twice."""
+"""The continuous T-maze of Fig. 1A: observations are (x, y), and no position is visited twice."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -21,21 +21,21 @@ STEM_END = -9.5
 GOAL_Y = -8.5
 """an episode ends with a reward of 1 below this line"""
 STEP = 0.8
-"""how far an action moves"""
+"""the length of a step"""
 
 DIRECTIONS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float64)
 """action -> unit vector: 0 east, 1 north, 2 west, 3 south"""
 
 
 def inside(x: float, y: float) -> bool:
-    """Tell whether (x, y) lies in the maze, walls included."""
+    """Tell whether (x, y) is in the maze, its boundary included."""
     in_bar = abs(x) <= BAR_LENGTH and abs(y) <= HALF_WIDTH
     in_stem = abs(x) <= HALF_WIDTH and STEM_END <= y <= HALF_WIDTH
     return in_bar or in_stem
 
 
 def corridor(position: NDArray[np.float64], axis: int) -> tuple[float, float]:
-    """Return the walls that bound a movement along `axis` (0 is x, 1 is y) from `position`."""
+    """Return the coordinates of the two walls along `axis` (0 is x, 1 is y) from `position`."""
     x, y = position
     if axis == 0:
         reach = BAR_LENGTH if abs(y) <= HALF_WIDTH else HALF_WIDTH
@@ -44,12 +44,14 @@ def corridor(position: NDArray[np.float64], axis: int) -> tuple[float, float]:
 
 
 class TMaze2D(gymnasium.Env[Observation, np.int64]):
-    """Steps of fixed size in four directions; a step that hits a wall rebounds from it.
+    """Steps of fixed length in four directions; a step that hits a wall rebounds from it.
 
-    An episode starts at a uniformly random place outside the goal zone, or at
-    `reset(options={"start": (x, y)})`; the zone at the bottom of the stem ends it with reward 1.
+    An episode starts at a uniformly random position outside the goal zone, or at
+    `reset(options={"start": (x, y)})`. The goal zone at the bottom of the stem ends it with a
+    reward of 1.
     """
 
+    task_name: ClassVar[str] = "t-maze-2d"
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (declared so by gymnasium)
 
     def __init__(self) -> None:
@@ -62,7 +64,7 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start an episode; `options={"start": (x, y)}` chooses where."""
+        """Start an episode, at a given position with `options={"start": (x, y)}`."""
         super().reset(seed=seed)
         for name in options or {}:
             if name != "start":
@@ -74,25 +76,25 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Move one step east, north, west or south (0 to 3)."""
         if not self.action_space.contains(action):
-            raise UserError(f"action {action!r}: allowed are 0 east, 1 north, 2 west, 3 south")
+            raise UserError(f"action must be 0 east, 1 north, 2 west or 3 south, got {action!r}")
         axis = int(action) % 2
         low, high = corridor(self._position, axis)
         target = self._position[axis] + STEP * DIRECTIONS[action, axis]
-        # The rest of a step that meets a wall goes back the way it came.
+        # The part of a step beyond a wall is reflected.
         self._position[axis] = min(max(target, 2 * low - target), 2 * high - target)
         goal = bool(self._position[1] < GOAL_Y)
         reward = 1.0 if goal else 0.0
         return self._observation(), reward, goal, False, self._info("goal" if goal else None)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the future depends on."""
+        """Return the complete state of the environment."""
         return {
             "position": self._position.copy(),
             "np_random": self.np_random.bit_generator.state,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where the state was taken."""
+        """Restore a state."""
         self._position = np.array(state["position"], dtype=np.float64)
         self.np_random.bit_generator.state = state["np_random"]
 
@@ -106,7 +108,7 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
         position = np.asarray(start, dtype=np.float64)
         if position.shape != (2,) or not inside(*position) or position[1] < GOAL_Y:
             raise UserError(
-                f"start {start!r}: allowed is (x, y) in the maze above the goal line y = {GOAL_Y}"
+                f"start must be (x, y) in the maze above the goal line y = {GOAL_Y}, got {start!r}"
             )
         return position.copy()
 

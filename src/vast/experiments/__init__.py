@@ -1,1 +1,1 @@
-"""The experiments of the paper: what is run, and what is done to the world while it runs."""
+"""Runs, interventions and the experiments of the paper."""

@@ -1,45 +1,49 @@
 """A saved agent's greedy episode as a video."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import imageio_ffmpeg
 import numpy as np
+from gymnasium.wrappers import RenderCollection
 from numpy.typing import NDArray
 from PIL import Image
 
-from vast.envs.tasks import make_env
+from vast.checks import at_least
 from vast.errors import UserError
-from vast.experiments.runs import Run, looked_at
-from vast.files import written_whole
+from vast.experiments.runs import Run, open_readonly
+from vast.files import atomic_write
+from vast.tasks import make_env
 from vast.training.protocol import Env
+from vast.training.rollout import rollout
 
 Picture = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
 
 
-def film(folder: Path, out: Path, steps: int) -> str:
-    """Write the video of one greedy episode, up to so many steps; return what happened in it."""
+def film(directory: Path, out: Path, steps: int) -> str:
+    """Write the video of one greedy episode, at most this many steps; return its summary."""
     if out.suffix not in FORMATS:
-        raise UserError(f"video {out}: allowed are the endings {' and '.join(FORMATS)}")
-    if steps < 1:
-        raise UserError(f"steps {steps}: allowed is 1 or more")
-    with looked_at(folder) as run:
+        raise UserError(f"a video must end in {' or '.join(FORMATS)}, got {out}")
+    at_least(1, steps=steps)
+    with open_readonly(directory) as run:
         config = run.config
         env = make_env(config.task, config.wad, config.map, film=True)
         try:
-            run.give_world_to(env)
-            story = _Story()
+            run.copy_env_settings(env)
+            summary = _Summary()
             fps = float(env.metadata.get("render_fps", 10))
-            with written_whole(out) as unfinished:
+            with atomic_write(out) as unfinished:
                 write = _write_mp4 if out.suffix == ".mp4" else _write_gif
-                write(unfinished, _pictures(run, env, steps, story), fps)
+                write(unfinished, _pictures(run, env, steps, summary), fps)
         finally:
             env.close()
-    return str(story)
+    return str(summary)
 
 
-class _Story:
+class _Summary:
     """What happens in an episode."""
 
     steps = 0
@@ -47,34 +51,35 @@ class _Story:
     ended = False
 
     def __str__(self) -> str:
-        how = "to the episode's end" if self.ended else "and the episode goes on"
+        how = "to the end of the episode" if self.ended else "without reaching its end"
         return f"{self.steps} steps {how}, return {self.total:.2f}"
 
 
-def _pictures(run: Run, env: Env, steps: int, story: _Story) -> Iterator[Picture]:
+def _pictures(run: Run, env: Env, steps: int, summary: _Summary) -> Iterator[Picture]:
+    """Yield the picture at the start of an episode and after each step."""
     seed = run.config.seed
-    policy = run.agent.policy(0.0, np.random.default_rng(seed))
-    policy.begin(np.asarray(env.reset(seed=seed)[0]))
-    yield _picture(env)
-    while story.steps < steps and not story.ended:
-        observation, reward, terminated, truncated, _ = env.step(np.int64(policy.act()))
-        story.steps += 1
-        story.total += float(reward)
-        story.ended = bool(terminated or truncated)
-        policy.observe(np.asarray(observation))
-        yield _picture(env)
+    camera: Env = RenderCollection(env)  # takes a picture at every reset and step
+    for step in islice(rollout(run.agent.policy(0.0, seed), camera, [seed]), steps):
+        summary.steps += 1
+        summary.total += step.reward
+        summary.ended = step.terminated or step.truncated
+        yield from _taken(camera)
 
 
-def _picture(env: Env) -> Picture:
-    picture = env.render()
-    if not isinstance(picture, np.ndarray):
-        raise UserError(f"{env.unwrapped} cannot be filmed")
-    return picture
+def _taken(camera: Env) -> list[Picture]:
+    """Return the pictures since the last call."""
+    try:
+        taken: Any = camera.render()
+    except Exception as error:  # whatever somebody's own environment raises
+        raise UserError(f"{camera.unwrapped} cannot be filmed: {error}") from error
+    if not isinstance(taken, list) or not all(isinstance(each, np.ndarray) for each in taken):
+        raise UserError(f"{camera.unwrapped} must render images to be filmed")
+    return taken
 
 
 def _write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
     first = next(pictures)
-    # The sizes of our pictures are even, as the codec wants them.
+    # The codec requires even sizes.
     writer = imageio_ffmpeg.write_frames(
         str(path), (first.shape[1], first.shape[0]), fps=fps, macro_block_size=2
     )

@@ -1,40 +1,46 @@
 """Fig. 1C, D: what a single run without reward does to the values of a trained agent.
 
 The run begins in an arm that was shut during training and ends in the stem, before the goal. The
-first observations are new states; those in the stem are states that the agent knows. Planning
-carries the values of the known states back along the run. No network is changed.
+first observations have new states; those in the stem have states that the agent knows. Planning
+carries the values of the known states back along the run. No network changes.
 """
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
+from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.agents.vast.mind import VaSTMind
-from vast.agents.vast.policy import TablePolicy
+from vast.agents.table import TablePolicy
+from vast.agents.vast.agent import VaST
 from vast.experiments.interventions import FORCED_RUNS, ForcedRun
 from vast.planning import TransitionTable
-from vast.training.protocol import Env
+from vast.training.actor import Demonstration
+from vast.training.protocol import Env, Pose
+from vast.training.rollout import episode_seeds, rollout
+from vast.training.spaces import pose_of
 
 Values = NDArray[np.float64]
 
 LOOK_STEPS = 3000
 LOOK_EPSILON = 0.5
-"""how long, and with how many random actions, an agent is led through its world to look at it"""
+"""steps, and share of random actions, of the rollout that shows the agent's states"""
+UNKNOWN_POSE = (nan, nan, nan)
 
 
 @dataclass(frozen=True)
 class Views:
-    """Observations, and where they were made."""
+    """Observations and their poses."""
 
     poses: NDArray[np.float64]
-    """[n, 3] x, y, and heading in degrees; nan in a world that does not tell"""
+    """[n, 3] x, y, and heading in degrees; nan where the environment does not tell"""
     frames: NDArray[Any]
     """[n, *shape] the observations as they are stored"""
     states: NDArray[np.uint64]
-    """the state of each of them"""
+    """of each of them"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class OneRun:
     """The figure's data. A value is nan where the table does not know the state."""
 
     around: Views
-    """what the agent sees in the world it knows"""
+    """what the agent sees in the maze it was trained in"""
     run: Views
     """what it sees on the forced run"""
     around_values: tuple[Values, Values]
@@ -50,18 +56,18 @@ class OneRun:
     run_values: tuple[Values, Values]
     """of the states on the run"""
     backups: int
-    """of planning that the run set off"""
+    """that the run triggered"""
     same_networks: bool
-    """whether every number in the networks is what it was"""
+    """whether every weight of the networks is unchanged"""
 
     @property
     def new(self) -> NDArray[np.bool_]:
-        """Which observations of the run were of unknown states."""
+        """Which observations of the run had unknown states."""
         return np.isnan(self.run_values[0])
 
 
 def show_run(
-    mind: VaSTMind,
+    agent: VaST,
     env: Env,
     run: ForcedRun = FORCED_RUNS["t-maze"],
     *,
@@ -71,69 +77,52 @@ def show_run(
 ) -> OneRun:
     """Let an agent watch the run, and return its values before and after.
 
-    The agent is changed: the run is in its replay and its table. The environment is used for
-    looking around, too; it must not be the one that the agent is trained in.
+    The agent changes: the run is then in its replay and its table. The environment is also used to
+    look around; it must not be the one in which the agent is trained.
     """
-    around = look_around(mind, env, steps, epsilon, seed)
-    if mind.replay.in_episode:
-        mind.cut()
-    mind.settle()
-    networks = _fingerprint(mind)
-    done = mind.table.total_backups
+    around = look_around(agent, env, steps, epsilon, seed)
+    agent.cut()
+    agent.plan_fully()
+    networks = _fingerprint(agent)
+    done = agent.table.total_backups
 
-    transitions = list(run.play(env))
-    policy = mind.policy(0.0, np.random.default_rng(seed))
-    policy.begin(transitions[0].observation)
-    views = _Collector(policy)
-    views.add(run.start)
-    for step in transitions:
+    experience = list(run.play(env))
+    policy = agent.policy(0.0, seed)
+    policy.begin(np.asarray(experience[0].observation))
+    collector = _Collector(policy)
+    collector.add(experience[0].pose)
+    for step in experience:
         policy.observe(np.asarray(step.next_observation), step.action)
-        views.add(_pose(step.info))
-    seen = views.all()
-    before = [values(mind.table, views.states) for views in (around, seen)]
+        collector.add(step.next_pose)
+    seen = collector.views()
+    before = [values(agent.table, views.states) for views in (around, seen)]
 
-    mind.begin(np.asarray(transitions[0].observation))
-    for step in transitions:
-        mind.observe(
-            step.action,
-            step.reward,
-            np.asarray(step.next_observation),
-            step.terminated,
-            step.truncated,
-        )
-    if mind.replay.in_episode:
-        mind.cut()
-    mind.settle()
-    after = [values(mind.table, views.states) for views in (around, seen)]
+    demonstration = Demonstration(agent)
+    for step in experience:
+        demonstration(step)
+    demonstration.end()
+    agent.plan_fully()
+    after = [values(agent.table, views.states) for views in (around, seen)]
     return OneRun(
         around=around,
         run=seen,
         around_values=(before[0], after[0]),
         run_values=(before[1], after[1]),
-        backups=mind.table.total_backups - done,
-        same_networks=_fingerprint(mind) == networks,
+        backups=agent.table.total_backups - done,
+        same_networks=_fingerprint(agent) == networks,
     )
 
 
 def look_around(
-    mind: VaSTMind, env: Env, steps: int = LOOK_STEPS, epsilon: float = LOOK_EPSILON, seed: int = 0
+    agent: VaST, env: Env, steps: int = LOOK_STEPS, epsilon: float = LOOK_EPSILON, seed: int = 0
 ) -> Views:
-    """Return what an agent sees in its world; it learns nothing from it."""
+    """Return what an agent sees in its environment; it learns nothing from it."""
     acting, resetting = np.random.SeedSequence(seed).spawn(2)
-    seeds = np.random.default_rng(resetting)
-    policy = mind.policy(epsilon, np.random.default_rng(acting))
-    views = _Collector(policy)
-    ended = True
-    while len(views) < steps:
-        if ended:
-            observation, info = env.reset(seed=int(seeds.integers(2**31)))
-            policy.begin(np.asarray(observation))
-        views.add(_pose(info))
-        observation, _, terminated, truncated, info = env.step(np.int64(policy.act()))
-        ended = bool(terminated or truncated)
-        if not ended:
-            policy.observe(np.asarray(observation))
-    return views.all()
+    policy = agent.policy(epsilon, np.random.default_rng(acting))
+    collector = _Collector(policy)
+    for step in islice(rollout(policy, env, episode_seeds(resetting)), steps):
+        collector.add(pose_of(step.info))
+    return collector.views()
 
 
 def values(table: TransitionTable, states: NDArray[np.uint64]) -> Values:
@@ -146,25 +135,22 @@ def values(table: TransitionTable, states: NDArray[np.uint64]) -> Values:
 
 
 class _Collector:
-    """Gathers what a policy sees."""
+    """Collects what a policy sees."""
 
     def __init__(self, policy: TablePolicy) -> None:
         self._policy = policy
         self._frames: list[NDArray[Any]] = []
         self._states: list[int] = []
-        self._poses: list[tuple[float, float, float]] = []
+        self._poses: list[Pose] = []
 
-    def __len__(self) -> int:
-        return len(self._poses)
-
-    def add(self, pose: tuple[float, float, float]) -> None:
-        """Note what is seen now, and from where."""
+    def add(self, pose: Pose | None) -> None:
+        """Add the current frame and its state, seen from a pose."""
         self._frames.append(self._policy.history()[-1])
         self._states.append(self._policy.state())
-        self._poses.append(pose)
+        self._poses.append(pose or UNKNOWN_POSE)
 
-    def all(self) -> Views:
-        """Return it all."""
+    def views(self) -> Views:
+        """Return everything collected."""
         return Views(
             np.array(self._poses, np.float64),
             np.stack(self._frames),
@@ -172,15 +158,10 @@ class _Collector:
         )
 
 
-def _pose(info: dict[str, Any]) -> tuple[float, float, float]:
-    x, y, angle = (float(info.get(name, np.nan)) for name in ("x", "y", "angle"))
-    return x, y, angle
-
-
-def _fingerprint(mind: VaSTMind) -> str:
-    """Return a hash of every number in the networks."""
+def _fingerprint(agent: VaST) -> str:
+    """Return a hash of every weight of the networks."""
     found = blake2b()
-    for name, value in sorted(mind.tabulator.state_dict().items()):
+    for name, value in sorted(agent.encoder.state_dict().items()):
         found.update(name.encode())
         found.update(np.ascontiguousarray(value).tobytes())
     return found.hexdigest()

@@ -1,101 +1,83 @@
-"""Runs that can be stopped at any time, resumed, and trusted."""
+"""Runs that can be stopped at any time and resumed exactly."""
 
 import json
 import logging
 import signal
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from vast.agents.registry import kind_named
-from vast.envs.tasks import make_env
+from vast.agents.registry import agent_named
 from vast.errors import UserError
-from vast.experiments import folder as files
+from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig, planned_interventions
-from vast.training import chance
-from vast.training.actor import Actor, spaces_of
-from vast.training.checkpoint import Checkpoint
-from vast.training.evaluation import run_test_epoch
-from vast.training.interrupts import noted
-from vast.training.loop import Loop, Row
+from vast.tasks import make_env
+from vast.training import global_rng
+from vast.training.actor import env_settings, set_env_settings
+from vast.training.callbacks import Row, SaveRegularly, ShowProgress, StopWhen, WriteMetrics
+from vast.training.checkpoint import CHECKPOINT, Checkpoint, checkpoint_errors
 from vast.training.metrics import MetricsLog
-from vast.training.plain import first_difference, to_plain
 from vast.training.progress import Progress
-from vast.training.protocol import Agent, Env, State
-from vast.training.restoring import fitting
+from vast.training.protocol import Env, StateDict
+from vast.training.rollout import run_test_epoch
+from vast.training.signals import deferred_signals
 from vast.training.threads import limited_threads
+from vast.training.trainer import Trainer
 
 log = logging.getLogger("vast")
 
 SAVE_SECONDS = 60.0
-"""time between two checkpoints; saving changes nothing, so that it may go by the clock"""
+"""between two checkpoints"""
 
 
 class Run:
-    """An agent, its world, and the folder that both are saved in."""
+    """An agent, its environment, and the directory in which both are saved."""
 
-    def __init__(self, folder: Path, config: RunConfig) -> None:
-        self.folder = folder
+    def __init__(self, directory: Path, config: RunConfig) -> None:
+        self.directory = directory
         self.config = config
-        self._checkpoint = Checkpoint(folder / files.CHECKPOINT)
-        self._metrics: MetricsLog | None = None
-        self._progress: Progress | None = None
-        self._env = make_env(config.task, config.wad, config.map)
+        self._checkpoint = Checkpoint(directory / CHECKPOINT)
         interventions = planned_interventions(config.interventions)
-        for _, intervention in interventions:
-            intervention.check(self._env)
+        self._env = make_env(config.task, config.wad, config.map)
+        try:
+            for _, intervention in interventions:
+                intervention.check(self._env)
+        except UserError:
+            self._env.close()
+            raise
         self._test_env: Env | None = None
-        living, thinking = np.random.SeedSequence(config.seed).spawn(2)
-        kind = kind_named(config.agent)
-        self.agent = kind.make(spaces_of(self._env), config.settings, thinking)
-        self._loop = Loop(
-            self.agent,
-            Actor(self._env, living),
-            config.loop,
-            self.test,
-            interventions,
+        self.agent = agent_named(config.agent).agent_class(
+            self._env, seed=config.seed, config=config.settings, threads=config.threads
         )
-        self._offset = 0  # of the rows of metrics that belong to what was saved
-        self._saved_at = time.monotonic()
-        self._interrupted: Callable[[], bool] = lambda: False
-        self._last = ""  # what the last test epoch brought
+        self._trainer = Trainer(
+            self.agent, self._env, config.seed, config.loop, self.test, interventions
+        )
+        self._offset = 0  # the length of the metrics that belong to the checkpoint
 
     # --- training ---------------------------------------------------------------------------------
 
     def train(self) -> bool:
-        """Train up to the number of steps asked for; return whether nobody interrupted it."""
+        """Train up to the number of steps in the config; return False if it was interrupted."""
         with (
             limited_threads(self.config.threads),
-            MetricsLog(self.folder / files.METRICS) as self._metrics,
-            Progress() as self._progress,
-            noted(signal.SIGINT, signal.SIGTERM) as self._interrupted,
+            MetricsLog(self.directory / files.METRICS) as metrics,
+            Progress() as progress,
+            deferred_signals(signal.SIGINT, signal.SIGTERM) as interrupted,
         ):
-            self._metrics.rewind(self._offset)
-            self._announce(self._progress)
-            self._saved_at = time.monotonic()
-            done = self._loop.run(self.config.steps, self)
-            self._save()
+            metrics.rewind(self._offset)
+            self._announce(progress)
+            callbacks = (
+                ShowProgress(progress),
+                WriteMetrics(metrics),
+                SaveRegularly(lambda: self._save(metrics), SAVE_SECONDS),
+                StopWhen(interrupted),
+            )
+            done = self._trainer.run(self.config.steps, callbacks)
+            self._save(metrics)
         return done
-
-    def tick(self, agent: Agent, total: int) -> bool:
-        """Show progress and save now and then; return whether to stop."""
-        if self._progress is not None:
-            self._progress.update(agent.steps, total, self._facts)
-        if time.monotonic() - self._saved_at > SAVE_SECONDS:
-            self._save()
-        return self._interrupted()
-
-    def row(self, step: int, wall_seconds: float, row: Row) -> None:
-        """Write a row of metrics."""
-        assert self._metrics is not None
-        self._metrics.write(step, wall_seconds, row)
-        if "eval/episodes" in row:
-            brought = f"{row['eval/mean_return']:.2f}" if row["eval/episodes"] else "none"
-            self._last = f"{brought} at {step:,}"
 
     def test(self, step: int) -> Row:
         """Run a test epoch, seeded by the run's seed and the step."""
@@ -103,94 +85,76 @@ class Run:
         return self.test_epoch(step, loop.eval_steps, loop.eval_epsilon)
 
     def test_epoch(self, step: int, steps: int, epsilon: float) -> Row:
-        """Run a test epoch of so many steps, in an environment of its own."""
+        """Run a test epoch of this many steps, in an environment of its own."""
         if self._test_env is None:
             self._test_env = make_env(self.config.task, self.config.wad, self.config.map)
-        self.give_world_to(self._test_env)
+        self.copy_env_settings(self._test_env)
         seed = np.random.SeedSequence([self.config.seed, step])
         return run_test_epoch(self.agent, self._test_env, steps, epsilon, seed).metrics()
 
-    def give_world_to(self, env: Env) -> None:
-        """Let another environment be in the map, and with the rewards, that the run's is in."""
-        self._loop.actor.copy_world_to(env)
-
-    def _facts(self) -> dict[str, float | str]:
-        return {**self.agent.facts(), **({"test return": self._last} if self._last else {})}
+    def copy_env_settings(self, env: Env) -> None:
+        """Give another environment the settings that the run's has now, such as its map."""
+        set_env_settings(env, env_settings(self._env))
 
     def _announce(self, progress: Progress) -> None:
         estimate = getattr(self.agent.frame_store, "estimate_bytes", None)
         if estimate is not None:
             progress.say(f"the replay takes up to {estimate() / 2**30:.2f} GiB when full")
         if self.agent.steps:
-            progress.say(f"going on from step {self.agent.steps:,}")
+            progress.say(f"resuming from step {self.agent.steps:,}")
 
     # --- saving -----------------------------------------------------------------------------------
 
-    def _save(self) -> None:
-        saved = self._checkpoint.save(self._state(), self.agent.frame_store)
-        self._saved_at = time.monotonic()
+    def _save(self, metrics: MetricsLog) -> None:
+        state: StateDict = {
+            **self._trainer.state_dict(),
+            "task": self.config.task,
+            "metrics_offset": metrics.sync(),
+        }
+        saved = self._checkpoint.save(state, self.agent.frame_store)
         entry = {"step": self.agent.steps, "seconds": saved.seconds, "bytes": saved.bytes_written}
-        path = self.folder / files.SAVES
+        path = self.directory / files.SAVES
         try:
             with path.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(entry) + "\n")
         except OSError as error:
             raise UserError(f"cannot write {path}: {error.strerror}") from error
 
-    def _identity(self) -> State:
-        """Return what a checkpoint must agree with to be of this run."""
-        config = self.config
-        return {
-            "kind": config.agent,
-            "task": config.task,
-            "settings": to_plain(config.settings),
-            "seed": config.seed,
-            "threads": config.threads,
-        }
-
-    def _state(self) -> State:
-        return {
-            **self._identity(),
-            "metrics_offset": 0 if self._metrics is None else self._metrics.sync(),
-            "loop": self._loop.state_dict(),
-        }
-
     def restore(self) -> None:
-        """Be where the run was last saved, or at its beginning if it never was."""
+        """Restore the last checkpoint, or start from the beginning if there is none."""
         if not self._checkpoint.exists():
-            chance.seed(self.config.seed)
+            global_rng.seed(self.config.seed)
             return
         state, frames = self._load()
-        with fitting(self._checkpoint.folder):
-            self._loop.load_state_dict(state["loop"], frames)
+        with checkpoint_errors(self._checkpoint.folder):
+            self._trainer.load_state_dict(state, frames)
             self._offset = int(state["metrics_offset"])
-        with MetricsLog(self.folder / files.METRICS) as metrics:
+        with MetricsLog(self.directory / files.METRICS) as metrics:
             metrics.rewind(self._offset)
         if self.config.steps < self.agent.steps:
             raise UserError(
-                f"steps {self.config.steps}: the run is at step {self.agent.steps} already; "
-                "allowed is that or more"
+                f"steps must be at least {self.agent.steps}, where the run is already, "
+                f"got {self.config.steps}"
             )
 
     def load_agent(self) -> None:
-        """Restore the agent and the settings of its world, to look at rather than to train on."""
+        """Restore the agent and its environment's settings, to look at rather than to train."""
         state, frames = self._load()
-        with fitting(self._checkpoint.folder):
-            self.agent.load_state_dict(state["loop"]["agent"], frames)
-            self._loop.actor.load_world(state["loop"]["actor"])
+        with checkpoint_errors(self._checkpoint.folder):
+            self._trainer.load_agent(state, frames)
 
-    def _load(self) -> tuple[State, Iterator[State]]:
-        """Return what was saved; UserError if it is of another run."""
+    def _load(self) -> tuple[StateDict, Iterator[StateDict]]:
+        """Return what was saved; UserError if it belongs to another task."""
         state, frames = self._checkpoint.load()
-        own = self._identity()
-        there = {name: state.get(name) for name in own}
-        difference = first_difference(there, own)
-        if difference is not None:
-            raise UserError(f"checkpoint {self._checkpoint.folder} is of another run: {difference}")
+        if state.get("task") != self.config.task:
+            raise UserError(
+                f"checkpoint {self._checkpoint.folder} does not fit: its task must be "
+                f"{self.config.task!r}, got {state.get('task')!r}"
+            )
         return state, frames
 
     def close(self) -> None:
-        """End the engines and threads."""
+        """Stop engines and threads."""
         self.agent.close()
         self._env.close()
         if self._test_env is not None:
@@ -198,19 +162,16 @@ class Run:
 
 
 @contextmanager
-def opened(folder: Path, config: RunConfig) -> Iterator[Run]:
-    """Give a run, and close it."""
-    run = Run(folder, config)
-    try:
+def opened(directory: Path, config: RunConfig) -> Iterator[Run]:
+    """Yield a run, and close it."""
+    with closing(Run(directory, config)) as run:
         yield run
-    finally:
-        run.close()
 
 
 @contextmanager
-def logged_to(folder: Path) -> Iterator[None]:
-    """Write warnings to the run's log, beside wherever they go."""
-    handler = logging.FileHandler(folder / files.LOG, encoding="utf-8", delay=True)
+def logged_to(directory: Path) -> Iterator[None]:
+    """Write warnings to the run's log as well."""
+    handler = logging.FileHandler(directory / files.LOG, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     try:
@@ -220,29 +181,29 @@ def logged_to(folder: Path) -> Iterator[None]:
         handler.close()
 
 
-def train(folder: Path, config: RunConfig) -> bool:
-    """Start a run, or go on with the one in the folder; return whether it was not interrupted."""
-    if (folder / files.CONFIG).exists():
-        files.require_same(files.read_config(folder), config)
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} is not empty and no run: choose another --out")
-    with opened(folder, config) as run, logged_to(folder):
+def train(directory: Path, config: RunConfig) -> bool:
+    """Start a run, or resume the one in the directory; return False if it was interrupted."""
+    if (directory / files.CONFIG).exists():
+        files.require_same(files.read_config(directory), config)
+    elif directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(f"{directory} is not empty and not a run directory: choose another --out")
+    with opened(directory, config) as run, logged_to(directory):
         run.restore()
-        files.write_config(folder, config)
+        files.write_config(directory, config)
         return run.train()
 
 
-def resume(folder: Path, steps: int | None) -> bool:
-    """Go on with a run, up to `steps` in all; return whether it was not interrupted."""
-    config = files.read_config(folder)
-    return train(folder, config if steps is None else replace(config, steps=steps))
+def resume(directory: Path, steps: int | None) -> bool:
+    """Resume a run, up to `steps` in all; return False if it was interrupted."""
+    config = files.read_config(directory)
+    return train(directory, config if steps is None else replace(config, steps=steps))
 
 
 @contextmanager
-def looked_at(folder: Path) -> Iterator[Run]:
-    """Give a run as it was last saved, to look at."""
-    config = files.read_config(folder)
-    with opened(folder, config) as run:
+def open_readonly(directory: Path) -> Iterator[Run]:
+    """Yield a run as it was last saved, to look at."""
+    config = files.read_config(directory)
+    with opened(directory, config) as run:
         run.load_agent()
         with limited_threads(config.threads):
             yield run

@@ -1,38 +1,39 @@
 """The networks together: from frames and actions to the free energy."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from vast.model import concrete
 from vast.model.config import ModelConfig
-from vast.model.free_energy import Terms, bernoulli_cost, free_energy, gaussian_cost
-from vast.model.networks import Encoder, built, decoder, encoder, lay_out
+from vast.model.estimators import SampledCodes, estimator
+from vast.model.free_energy import StepCosts, Terms, bernoulli_cost, free_energy, gaussian_cost
+from vast.model.networks import Encoder, built, decoder, encoder, set_memory_format
 from vast.model.observations import Observations
-from vast.model.transitions import TransitionNetworks, sorted_steps
+from vast.model.transitions import TransitionNetworks, steps_by_action
 
 
-def windows(
+def history_windows(
     frames: Tensor,
     blank: Tensor,
     first: Tensor,
     history: int,
-    layout: torch.memory_format = torch.contiguous_format,
+    memory_format: torch.memory_format = torch.contiguous_format,
 ) -> Tensor:
-    """Return what the encoder sees at each position of segments: [B, L + 1, k + 1, *frame].
+    """Return each position of segments with its history: [B, L + 1, k + 1, *frame].
 
-    Of `frames` [B, L + 1 + k, *frame], the first k only are history. `first` [B, L] says which of
-    positions 1 to L begin an episode: what lies before such a position is blank to itself and to
-    those after it (paper, section 2.1). With `channels_last` for a layout, all channels of all
-    frames of a window lie together at each pixel.
+    Of `frames` [B, k + 1 + L, *frame], the first k serve as history only. `first` [B, L] says which
+    of positions 1 to L begin an episode: frames before such a position are blank for itself and for
+    all later positions (paper, section 2.1). With `channels_last`, all channels of all frames of a
+    window are adjacent in memory at each pixel.
     """
     batch, length = first.shape
     assert frames.shape[:2] == (batch, length + 1 + history), frames.shape
     if not history:
         return frames[:, :, None]
     shape = (batch, length + 1, history + 1, *frames.shape[2:])
-    if layout == torch.channels_last:
+    if memory_format == torch.channels_last:
         *lead, depth, channels, height, width = shape
         stacked = frames.new_empty(*lead, height, width, depth, channels).permute(0, 1, 4, 5, 2, 3)
     else:
@@ -40,16 +41,29 @@ def windows(
     for i in range(history + 1):
         stacked[:, :, i] = frames[:, i : i + length + 1]
     if first.any():
-        at = torch.arange(length + 1)
-        begins = torch.where(first, at[1:] + history, 0).cummax(1).values
-        seen = at[:, None] + torch.arange(history + 1)
-        before = seen < nn.functional.pad(begins, (1, 0))[..., None]
+        position = torch.arange(length + 1)
+        begins = torch.where(first, position[1:] + history, 0).cummax(1).values
+        shown = position[:, None] + torch.arange(history + 1)
+        before = shown < nn.functional.pad(begins, (1, 0))[..., None]
         stacked[before.to(frames.device)] = blank
     return stacked
 
 
+class Evaluation(NamedTuple):
+    """What the model makes of a minibatch."""
+
+    loss: Tensor
+    """what is differentiated; the free energy, or what the estimator puts in its place"""
+    terms: Terms[Tensor]
+    """the free energy and its terms"""
+    posterior: Tensor
+    """the encoder's logits, [B, L + 1, d]"""
+    inputs: Tensor
+    """what the encoder was shown, [B, L + 1, k + 1, *frame]"""
+
+
 class Model(nn.Module):
-    """Encoder q(s | o), decoder p(o | s), transitions p(s' | a, s) and first states pi(s)."""
+    """Encoder q(s | o), decoder p(o | s), transitions p(s' | a, s), initial distribution pi(s)."""
 
     def __init__(
         self,
@@ -63,9 +77,10 @@ class Model(nn.Module):
         d, network = config.n_bits, config.network
         self.config = config
         self.n_actions = n_actions
-        # Convolutions are faster when the channels of a pixel lie together.
-        layout = torch.channels_last if network.kind == "conv" else torch.contiguous_format
-        self.observations = Observations(shape, config.standardise, layout)
+        # Convolutions are faster when the channels of a pixel are adjacent in memory.
+        conv = network.kind == "conv"
+        memory_format = torch.channels_last if conv else torch.contiguous_format
+        self.observations = Observations(shape, config.standardise, memory_format)
         self.observations.to(generator.device, dtype)
         frame = self.observations.frame
         self.encoder = built(lambda: encoder(frame, config.history, d, network), generator, dtype)
@@ -73,7 +88,7 @@ class Model(nn.Module):
         self.transitions = built(
             lambda: TransitionNetworks(d, n_actions, network.transition_hidden), generator, dtype
         )
-        lay_out(self, layout)
+        set_memory_format(self, memory_format)
         self.initial = nn.Parameter(torch.zeros(d, device=generator.device, dtype=dtype))
         scale = torch.full_like(self.observations.std, math.log(network.vector_scale))
         self.log_scale: Tensor
@@ -81,9 +96,12 @@ class Model(nn.Module):
             self.log_scale = nn.Parameter(scale)
         else:
             self.register_buffer("log_scale", scale, persistent=False)
+        # Last, so that the networks start from the same weights whatever the estimator draws.
+        inputs = (config.history + 1) * math.prod(frame)
+        self.estimator = estimator(config, inputs, generator, dtype)
 
-    def code(self, z: Tensor) -> Tensor:
-        """Return codes in [0, 1] as the decoder and the transition networks see them."""
+    def network_code(self, z: Tensor) -> Tensor:
+        """Return codes in [0, 1] as the decoder and the transition networks are shown them."""
         return 2 * z - 1 if self.config.network.signed_code else z
 
     def targets(self, frames: Tensor) -> Tensor:
@@ -91,24 +109,26 @@ class Model(nn.Module):
         return frames if self.observations.is_image else self.observations.standardised(frames)
 
     def reconstructed(self, z: Tensor) -> Tensor:
-        """Return the expected frame of each code [B, d]."""
-        x: Tensor = self.decoder(self.code(z))
+        """Return the expected frame of each code [N, d]."""
+        x: Tensor = self.decoder(self.network_code(z))
         return x.sigmoid() if self.observations.is_image else self.observations.restored(x)
 
-    def seen(self, frames: Tensor, first: Tensor) -> Tensor:
+    def encoder_inputs(self, frames: Tensor, first: Tensor) -> Tensor:
         """Return what an encoder is shown at each position of segments: [B, L + 1, k + 1, *frame].
 
         `frames` [B, k + 1 + L, *frame]; `first` [B, L], which of the last L begin an episode.
         """
-        see = self.observations.standardised
-        blank = see(torch.zeros_like(self.observations.mean))
-        layout = self.observations.layout
-        return windows(see(frames), blank, first, self.config.history, layout)
+        standardised = self.observations.standardised
+        blank = standardised(torch.zeros_like(self.observations.mean))
+        memory_format = self.observations.memory_format
+        return history_windows(
+            standardised(frames), blank, first, self.config.history, memory_format
+        )
 
-    def posterior(self, seen: Tensor, by: Encoder | None = None) -> Tensor:
-        """Return the encoder's logits of what it is shown, or another's: [B, L + 1, d]."""
-        logits: Tensor = (by or self.encoder)(seen.flatten(0, 1))
-        return logits.reshape(*seen.shape[:2], -1)
+    def posterior(self, inputs: Tensor, encoder: Encoder | None = None) -> Tensor:
+        """Return the logits of q for `encoder_inputs`, by default from our encoder: [B, L+1, d]."""
+        logits: Tensor = (encoder or self.encoder)(inputs.flatten(0, 1))
+        return logits.reshape(*inputs.shape[:2], -1)
 
     def forward(
         self,
@@ -117,34 +137,40 @@ class Model(nn.Module):
         first: Tensor,
         trained: Tensor,
         generator: torch.Generator,
-    ) -> tuple[Terms[Tensor], Tensor, Tensor]:
-        """Return the free energy of segments of L steps, the encoder's logits and what it saw.
+    ) -> Evaluation:
+        """Return the free energy of segments of L steps, and the loss whose gradient lowers it.
 
-        `frames` [B, k + 1 + L, *frame], `actions` [B, L] that led to each of the last L frames,
-        `first` [B, L], which of these begin an episode, and `trained` [B, L], which of them count;
-        all but the frames are in the main memory. L = 1 is the paper's minibatch (supplement,
-        Algorithm 1, lines 17 to 19); with longer segments, a sampled code is both the successor of
-        one step and the predecessor of the next, and is encoded once.
+        `frames` [B, k + 1 + L, *frame]; `actions` [B, L] that led to each of the last L frames;
+        `first` [B, L], which of these begin an episode; `trained` [B, L], which of them count. All
+        but the frames are on the CPU. L = 1 is the paper's minibatch (supplement, Algorithm 1,
+        lines 17 to 20). In longer segments, a sampled code is both the successor of one step and
+        the predecessor of the next, and is encoded once.
         """
-        config, k = self.config, self.config.history
-        seen = self.seen(frames, first)
-        posterior = self.posterior(seen)
-        y = concrete.sample(posterior, config.posterior_temperature, generator).flatten(0, 1)
-        code = self.code(y.sigmoid())
-        steps = sorted_steps(actions, first, trained, self.n_actions)
-        before = (steps.segment * seen.shape[1] + steps.at).to(y.device)
-        target = (steps.segment * frames.shape[1] + steps.at + k + 1).to(y.device)
+        inputs = self.encoder_inputs(frames, first)
+        posterior = self.posterior(inputs)
+        logits = posterior.flatten(0, 1)
+        sample = self.estimator.sample(logits, generator)
+        code = self.network_code(self.estimator.code(sample))
+
+        steps = steps_by_action(actions, first, trained, self.n_actions)
+        before = (steps.segment * inputs.shape[1] + steps.position).to(code.device)
         after = before + 1
-        terms = free_energy(
-            self._reconstruction_cost(frames.flatten(0, 1)[target], code.index_select(0, after)),
-            y.index_select(0, after),
-            posterior.flatten(0, 1).index_select(0, after),
-            self._prior(code.index_select(0, before), steps.counts),
-            config.posterior_temperature,
-            config.prior_temperature,
-            config.reconstruction_weight,
+        target = steps.segment * frames.shape[1] + steps.position + self.config.history + 1
+        target_frames = frames.flatten(0, 1)[target.to(code.device)]
+
+        reconstruction = self._reconstruction_cost(target_frames, code.index_select(0, after))
+        s, q = sample.index_select(0, after), logits.index_select(0, after)
+        p = self._prior(code.index_select(0, before), steps.counts)
+        costs = StepCosts(
+            reconstruction,
+            self.estimator.log_prior(s, p),
+            self.estimator.log_posterior(s, q),
+            self.config.reconstruction_weight,
         )
-        return terms, posterior, seen
+        terms = free_energy(costs)
+        n_transitions = sum(steps.counts[:-1])
+        codes = SampledCodes(inputs.flatten(0, 1), logits, sample, before, after, n_transitions)
+        return Evaluation(self.estimator.loss(terms, costs, codes), terms, posterior, inputs)
 
     def _reconstruction_cost(self, frames: Tensor, code: Tensor) -> Tensor:
         expected: Tensor = self.decoder(code)
@@ -153,7 +179,7 @@ class Model(nn.Module):
         return gaussian_cost(self.targets(frames), expected, self.log_scale)
 
     def _prior(self, before: Tensor, counts: list[int]) -> Tensor:
-        """Return the logits of the prior, those of pi last, where episodes begin."""
+        """Return the logits of p(s_t | a_t, s_{t-1}), then those of pi for first frames."""
         *taken, begins = counts
         priors: list[Tensor] = self.transitions(before[: sum(taken)], taken)
         if begins:

@@ -1,8 +1,8 @@
-"""Encoder and decoder: convolutional as in the paper, or perceptrons; built without global chance.
+"""Encoder and decoder: convolutional as in the paper, or multilayer perceptrons (MLP).
 
 Frames are [C, H, W] images or [n] vectors. An encoder takes [B, k + 1, *frame], oldest first; a
 decoder takes codes [B, d] and returns [B, *frame]: Bernoulli logits of an image, or the means of a
-vector.
+vector. Weights are drawn from a given generator, never from the global one.
 """
 
 import math
@@ -23,14 +23,14 @@ FrameShape = tuple[int, ...]
 """(channels, rows, columns) of an image or (entries,) of a vector"""
 
 
-def lay_out(module: nn.Module, layout: torch.memory_format) -> None:
-    """Arrange the filters of a module's convolutions in memory as their images are."""
+def set_memory_format(module: nn.Module, memory_format: torch.memory_format) -> None:
+    """Store the filters of a module's convolutions in the memory format of their images."""
     for parameter in module.parameters():
         if parameter.ndim == 4:
-            parameter.data = parameter.data.contiguous(memory_format=layout)
+            parameter.data = parameter.data.contiguous(memory_format=memory_format)
 
 
-def perceptron(sizes: Sequence[int]) -> nn.Sequential:
+def mlp(sizes: Sequence[int]) -> nn.Sequential:
     """Return linear layers of these sizes with ReLU between them."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(sizes):
@@ -39,10 +39,10 @@ def perceptron(sizes: Sequence[int]) -> nn.Sequential:
 
 
 class Conv2dSame(nn.Conv2d):
-    """A convolution whose output has ceil(n / stride) rows and columns.
+    """A convolution with SAME padding: its output has ceil(n / stride) rows and columns.
 
-    The authors' code pads so. PyTorch pads only both sides alike, and never a strided convolution;
-    where the padding is odd, the larger half goes below and to the right, as in TensorFlow.
+    The authors' code pads like this. PyTorch has no SAME padding for strided convolutions. Where
+    the padding is odd, the larger half goes below and to the right, as in TensorFlow.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class Conv2dSame(nn.Conv2d):
         rows, columns = (
             max((-(-n // stride) - 1) * stride + side - n, 0) for n, side, stride in sizes
         )
-        # What both sides have in common is left to the convolution, which needs no copy for it.
+        # Padding that both sides share is left to the convolution, which needs no copy for it.
         if rows % 2 or columns % 2:
             x = F.pad(x, (0, columns % 2, 0, rows % 2))
         both = (rows // 2, columns // 2)
@@ -72,7 +72,7 @@ class ConvEncoder(nn.Module):
             layers += [Conv2dSame(channels, outputs, side, stride), nn.ReLU()]
             channels, height, width = outputs, -(-height // stride), -(-width // stride)
         self.convolutions = nn.Sequential(*layers)
-        self.dense = perceptron((channels * height * width, config.dense, d))
+        self.dense = mlp((channels * height * width, config.dense, d))
 
     def forward(self, frames: Tensor) -> Tensor:
         """Return the logits of the code."""
@@ -81,12 +81,12 @@ class ConvEncoder(nn.Module):
 
 
 class MLPEncoder(nn.Module):
-    """A perceptron on all that is seen at once."""
+    """An MLP on the current frame and its history, concatenated."""
 
     def __init__(self, frame: FrameShape, history: int, d: int, config: NetworkConfig) -> None:
         super().__init__()
         inputs = (history + 1) * math.prod(frame)
-        self.dense = perceptron((inputs, *config.mlp_hidden, d))
+        self.dense = mlp((inputs, *config.mlp_hidden, d))
 
     def forward(self, frames: Tensor) -> Tensor:
         """Return the logits of the code."""
@@ -95,10 +95,10 @@ class MLPEncoder(nn.Module):
 
 
 class ConvDecoder(nn.Module):
-    """A coarse grid of channels, doubled until it is the image.
+    """Transposed convolutions: a coarse grid of channels, doubled until it has the image's size.
 
-    The grids have ceil(n / 2), ceil(n / 4) ... rows and columns. A doubled grid is cropped by its
-    last row or column where the finer one is odd, which is what SAME padding does.
+    The grids have ceil(n / 2), ceil(n / 4) ... rows and columns. Where the finer grid has an odd
+    size, the last row or column of the doubled one is cropped, which is what SAME padding does.
     """
 
     def __init__(self, frame: FrameShape, d: int, config: NetworkConfig) -> None:
@@ -122,8 +122,8 @@ class ConvDecoder(nn.Module):
         return x
 
     @torch.no_grad()
-    def start_from(self, mean: Tensor) -> None:
-        """Let the output be these logits before anything is learned: one bias per channel."""
+    def initialise_output(self, mean: Tensor) -> None:
+        """Set the output bias to the mean of these logits [C, H, W], one per channel."""
         last = self.deconvolutions[-1]
         assert isinstance(last, nn.ConvTranspose2d)
         assert last.bias is not None
@@ -131,12 +131,12 @@ class ConvDecoder(nn.Module):
 
 
 class MLPDecoder(nn.Module):
-    """A perceptron from the code to all pixels or entries."""
+    """An MLP from the code to all pixels or entries."""
 
     def __init__(self, frame: FrameShape, d: int, config: NetworkConfig) -> None:
         super().__init__()
         self.frame = frame
-        self.dense = perceptron((d, *reversed(config.mlp_hidden), math.prod(frame)))
+        self.dense = mlp((d, *reversed(config.mlp_hidden), math.prod(frame)))
 
     def forward(self, code: Tensor) -> Tensor:
         """Return the logits of an image, or the means of a vector."""
@@ -144,8 +144,8 @@ class MLPDecoder(nn.Module):
         return x.reshape(-1, *self.frame)
 
     @torch.no_grad()
-    def start_from(self, mean: Tensor) -> None:
-        """Let the output be this before anything is learned: one bias per pixel."""
+    def initialise_output(self, mean: Tensor) -> None:
+        """Set the output bias to these logits or means, one per pixel or entry."""
         last = self.dense[-1]
         assert isinstance(last, nn.Linear)
         last.bias.copy_(mean.flatten())
@@ -171,17 +171,18 @@ def decoder(frame: FrameShape, d: int, config: NetworkConfig) -> Decoder:
 
 def _image(frame: FrameShape) -> FrameShape:
     if len(frame) != 3:
-        raise UserError(f"kind 'conv' for observations of shape {frame}: allowed is 'mlp'")
+        raise UserError(f"kind must be 'mlp' for observations of shape {frame}, got 'conv'")
     return frame
 
 
 def built(
     build: Callable[[], M], generator: torch.Generator, dtype: torch.dtype = torch.float32
 ) -> M:
-    """Return a module on the generator's device with weights that are drawn from it alone.
+    """Return a module on the generator's device, with all weights drawn from that generator.
 
-    PyTorch draws a new layer's weights from its global generator. Layers are therefore made without
-    memory first. The distribution is PyTorch's own, uniform within 1 / sqrt(inputs).
+    PyTorch initialises new layers from its global generator. They are therefore made on the meta
+    device, without values, first. The distribution is PyTorch's default: uniform within
+    1 / sqrt(inputs).
     """
     with torch.device("meta"):
         module = build()

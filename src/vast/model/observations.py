@@ -1,7 +1,7 @@
-"""From observations as they are stored to what networks take: scaled and standardised.
+"""From stored observations to the input of networks: scaled and standardised.
 
-Images come as [..., H, W, C] arrays of bytes, and leave as [..., C, H, W] in [0, 1]; vectors come
-as [..., n] floats, and stay.
+Images are stored as [..., H, W, C] arrays of bytes and become [..., C, H, W] tensors in [0, 1];
+vectors are [..., n] floats in both.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ from vast.model.networks import FrameShape
 
 
 class Observations(nn.Module):
-    """What is known of the observations: their shape, and their mean and spread once fitted.
+    """The shape of observations, and their mean and standard deviation once fitted.
 
-    `layout` is that of the frames in memory, for the networks that take them.
+    `memory_format` is that of the frames, chosen for the networks that take them.
     """
 
     mean: Tensor
@@ -29,20 +29,20 @@ class Observations(nn.Module):
         self,
         shape: tuple[int, ...],
         standardise: bool = True,
-        layout: torch.memory_format = torch.contiguous_format,
+        memory_format: torch.memory_format = torch.contiguous_format,
     ) -> None:
         super().__init__()
         if len(shape) not in (1, 3) or min(shape) < 1:
             raise UserError(
-                f"observations of shape {shape}: allowed are (rows, columns, channels) and (n,)"
+                f"the shape of observations must be (rows, columns, channels) or (n,), got {shape}"
             )
         self.shape = shape
         self.standardise = standardise
-        self.layout = layout
+        self.memory_format = memory_format
         self.is_image = len(shape) == 3
         self.frame: FrameShape = (shape[2], *shape[:2]) if self.is_image else shape
-        together = layout == torch.channels_last
-        mean = torch.zeros(shape).movedim(-1, 0) if together else torch.zeros(self.frame)
+        channels_last = memory_format == torch.channels_last
+        mean = torch.zeros(shape).movedim(-1, 0) if channels_last else torch.zeros(self.frame)
         self.register_buffer("mean", mean)
         self.register_buffer("std", torch.ones(() if self.is_image else self.frame))
         self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
@@ -52,20 +52,21 @@ class Observations(nn.Module):
         expected = np.uint8 if self.is_image else np.floating
         if observations.shape[1:] != self.shape or not np.issubdtype(observations.dtype, expected):
             raise ValueError(
-                f"observations of shape {observations.shape[1:]} and type {observations.dtype}: "
-                f"expected are {self.shape} and {'uint8' if self.is_image else 'floats'}"
+                f"observations must have shape {self.shape} and type "
+                f"{'uint8' if self.is_image else 'float'}, got {observations.shape[1:]} and "
+                f"{observations.dtype}"
             )
         x = torch.from_numpy(np.ascontiguousarray(observations)).to(self.mean.device)
         if not self.is_image:
             return x.to(self.mean.dtype)
-        # Moved as bytes: that is a quarter of the memory.
-        x = x.movedim(-1, 1).contiguous(memory_format=self.layout)
+        # Rearranged as bytes, which take a quarter of the memory of floats.
+        x = x.movedim(-1, 1).contiguous(memory_format=self.memory_format)
         return x.to(self.mean.dtype).div_(255)
 
     def standardised(self, frames: Tensor) -> Tensor:
-        """Return frames as the encoder is shown them; the same ones as long as nothing is fitted.
+        """Return (frames - mean) / std, as the encoder is shown them; unchanged until fitted.
 
-        A blank frame, which stands before an episode's start, is treated like any other.
+        Blank frames, which precede an episode's start, are treated like any other.
         """
         return (frames - self.mean).div_(self.std) if self.standardise else frames
 
@@ -74,11 +75,11 @@ class Observations(nn.Module):
         return frames * self.std + self.mean if self.standardise else frames
 
     def fit(self, frames: Tensor) -> None:
-        """Take mean and spread from these frames.
+        """Compute mean and standard deviation from these frames.
 
-        An image has one mean per pixel and one spread for all: pixels that hardly ever change
-        would otherwise be blown up the most. A vector's entries have units of their own, so each
-        has its own spread; an entry that never changes is only centred.
+        Images have a mean per pixel and one standard deviation for all pixels: otherwise, pixels
+        that hardly ever change would be amplified the most. The entries of a vector have different
+        units, so each has its own standard deviation; an entry that never changes is only centred.
         """
         mean = frames.mean(0)
         variance = (frames - mean).square()

@@ -1,4 +1,4 @@
-"""The tabulator: trains the model on minibatches, and turns observations into states."""
+"""The tabulator: trains the model on minibatches, and maps observations to discrete states."""
 
 import copy
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from vast.model import codes, concrete, saved
+from vast.model import bernoulli, codes, network_state
 from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, as_numbers
 from vast.model.model import Model
@@ -17,30 +17,29 @@ from vast.model.networks import Encoder
 
 VERSION = 1
 ROWS_AT_ONCE = 512
-"""observations encoded at once: enough to fill a processor, few enough to fit its memory"""
+"""observations encoded at once: enough to keep a processor busy, few enough to limit memory"""
 
 
 class Batch(NamedTuple):
     """A minibatch of single steps, or of segments of L consecutive steps."""
 
     observations: NDArray[Any]
-    """o[j-k-1 : j] with both ends, [B, k + 2, *shape], blank (zero) before an episode's start; of
-    segments, [B, k + 1 + L, *shape]"""
+    """o[j-k-1 : j], both ends included, [B, k + 2, *shape], blank (zero) before an episode's start;
+    for segments, [B, k + 1 + L, *shape]"""
     actions: NDArray[np.integer[Any]]
-    """the action that led to each o_j, [B] or [B, L]; any allowed one where o_j is a first frame"""
+    """the action that led to each o_j, [B] or [B, L]; any valid one where o_j is a first frame"""
     first: NDArray[np.bool_]
-    """whether o_j is the first frame of an episode: whatever stands before it is then ignored, and
-    it trains the initial distribution; [B] or [B, L]"""
+    """whether o_j is the first frame of an episode: frames before it are then ignored, and it
+    trains the initial distribution; [B] or [B, L]"""
     trained: NDArray[np.bool_] | None = None
-    """which o_j are trained on, [B] or [B, L]: segments may hang over the ends of an episode;
-    None: all"""
+    """which o_j are trained on, [B] or [B, L]: segments may extend beyond an episode; None: all"""
 
 
 class Tabulator:
     """Owns the networks and their optimiser; knows nothing of rewards or tables.
 
     `shape` is that of one observation: (rows, columns, channels) of bytes, or (n,) floats. All
-    chance, and the device, come from the generator.
+    random numbers come from the generator, whose device is that of the networks.
     """
 
     def __init__(
@@ -68,59 +67,66 @@ class Tabulator:
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         self._published: Encoder | None = None
 
+    @property
+    def n_bits(self) -> int:
+        """Bits of a state."""
+        return self.config.n_bits
+
     # --- learning ---------------------------------------------------------------------------------
 
     def train(self, batch: Batch) -> Terms[float]:
-        """Do one step of gradient descent on the free energy, and return its terms before it."""
+        """Take one gradient step on the free energy; return its terms from before the step."""
         return self._train(batch)[0]
 
     def train_and_encode(self, batch: Batch) -> tuple[Terms[float], NDArray[np.uint64]]:
-        """Do the same, and return also the states of the frames, [B, 2] or [B, L + 1].
+        """Do the same, and also return the states of the frames, [B, 2] or [B, L + 1].
 
-        They are what reassignment needs (supplement, Algorithm 1, lines 20 to 21), as of before
-        the step, and cost nothing: the logits are known. With `ema_decay` the averaged encoder
-        gives them, after the step. The state that stands before a first frame has no meaning.
+        Reassignment needs them (supplement, Algorithm 1, lines 21 to 22). They are those from
+        before the step, whose logits are known already. With `ema_decay`, they come from the
+        averaged encoder after the step. The state of a frame before a first frame is meaningless.
         """
-        terms, posterior, seen = self._train(batch)
+        terms, posterior, inputs = self._train(batch)
         if self._average is not None:
             with torch.no_grad():
-                posterior = self.model.posterior(seen, self._average)
+                posterior = self.model.posterior(inputs, self._average)
         return terms, self._keys(posterior)
 
     def publish(self) -> None:
-        """From now on let `encode` use the encoder as it is now, until the next call.
+        """Make `encode` use a copy of the encoder as it is now, until the next call.
 
-        For training in another thread: what `encode` uses must not change under its hands.
+        For training in another thread: the encoder that `encode` uses must not change meanwhile.
         """
         newest = self._average or self.model.encoder
         if self._published is None:
             self._published = copy.deepcopy(newest)
         with torch.no_grad():
-            for mine, new in zip(self._published.parameters(), newest.parameters(), strict=True):
-                mine.copy_(new)
+            for copied, new in zip(self._published.parameters(), newest.parameters(), strict=True):
+                copied.copy_(new)
 
     def fit_standardisation(self, observations: NDArray[Any]) -> None:
-        """Take the mean and spread of these [N, *shape] observations, once and for all.
+        """Compute mean and standard deviation from these [N, *shape] observations, once.
 
-        Codes are comparable only as long as the encoder's input means the same, so that a second
-        call is refused. With `mean_output_bias`, the decoder starts from the mean, too.
+        A second call raises an error: codes from before and after it would not be comparable. With
+        `mean_output_bias`, the decoder's output starts from the mean, too.
         """
         config, model = self.config, self.model
         if not (config.standardise or config.network.mean_output_bias):
-            raise RuntimeError("neither standardise nor mean_output_bias is set: nothing to fit")
+            raise RuntimeError(
+                "fit_standardisation needs standardise or mean_output_bias to be set"
+            )
         if model.observations.fitted or self.steps:
-            raise RuntimeError("the standardisation is fitted once, before training")
+            raise RuntimeError("fit_standardisation must be called only once, before training")
         if not len(observations):
-            raise ValueError("no observations: at least one is needed to fit the standardisation")
+            raise ValueError("fit_standardisation needs at least one observation, got 0")
         with torch.no_grad():
             frames = torch.cat([model.observations.frames(part) for part in _parts(observations)])
             if config.standardise:
                 model.observations.fit(frames)
             if config.network.mean_output_bias:
                 mean = model.targets(frames).mean(0)
-                # 0.5 / 255: half of the smallest brightness there is, whose logit is finite
+                # 0.5 / 255: half of the smallest brightness above 0; its logit is finite
                 is_image = model.observations.is_image
-                model.decoder.start_from(mean.logit(eps=0.5 / 255) if is_image else mean)
+                model.decoder.initialise_output(mean.logit(eps=0.5 / 255) if is_image else mean)
             model.observations.fitted.fill_(True)
 
     @property
@@ -131,12 +137,12 @@ class Tabulator:
     # --- tabulating -------------------------------------------------------------------------------
 
     def encode(self, observations: NDArray[Any], *, newest: bool = False) -> NDArray[np.uint64]:
-        """Return the states of observations: argmax q(s | o[t-k : t]) as [N] keys of 64 bits.
+        """Return the states of observations: argmax q(s | o[t-k : t]) as [N] 64-bit keys.
 
-        Observations are [N, k + 1, *shape], oldest first; without history [N, *shape] will do.
-        `newest` asks for the encoder as it is now, even if another one is published.
+        Observations are [N, k + 1, *shape], oldest first; if k = 0, [N, *shape] will do.
+        `newest` uses the encoder as it is now, even if an earlier copy is published.
         """
-        by = self._average if newest else self._published or self._average
+        encoder = self._average if newest else self._published or self._average
         k = self.config.history
         if k == 0 and observations.ndim == 1 + len(self.shape):
             observations = observations[:, None]
@@ -145,8 +151,8 @@ class Tabulator:
         with torch.inference_mode():
             for part in _parts(observations):
                 no_steps = torch.zeros(len(part), 0, dtype=torch.bool)
-                seen = self.model.seen(self._frames(part), no_steps)
-                keys.append(self._keys(self.model.posterior(seen, by))[:, 0])
+                inputs = self.model.encoder_inputs(self._frames(part), no_steps)
+                keys.append(self._keys(self.model.posterior(inputs, encoder))[:, 0])
         return np.concatenate(keys)
 
     def decode(self, keys: ArrayLike) -> NDArray[np.floating[Any]]:
@@ -156,61 +162,61 @@ class Tabulator:
         with torch.inference_mode():
             for part in _parts(bits):
                 z = torch.from_numpy(part).to(self.model.initial)
-                parts.append(saved.array(self.model.reconstructed(z)))
+                parts.append(network_state.array(self.model.reconstructed(z)))
         frames: NDArray[np.floating[Any]] = (
             np.concatenate(parts) if parts else np.empty((0, *self.model.observations.frame))
         )
         return np.moveaxis(frames, 1, -1) if self.model.observations.is_image else frames
 
     def reconstruct(self, observations: NDArray[Any]) -> NDArray[np.floating[Any]]:
-        """Return the observations as their states remember them: `decode(encode(...))`."""
+        """Return the expected observations in the states of these: `decode(encode(...))`."""
         return self.decode(self.encode(observations))
 
     # --- saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that training goes on from, as plain arrays and numbers."""
+        """Return all that training continues from, as NumPy arrays and integers."""
         state: dict[str, Any] = {"version": VERSION, "steps": self.steps}
-        state["generator"] = saved.array(self.generator.get_state())
-        state |= {name: saved.array(tensor) for name, tensor in self._tensors().items()}
-        return state | saved.pack_optimiser(self._optimiser, self.model)
+        state["generator"] = network_state.array(self.generator.get_state())
+        state |= {name: network_state.array(tensor) for name, tensor in self._tensors().items()}
+        return state | network_state.pack_optimiser(self._optimiser, self.model)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become the saved tabulator; ValueError, and nothing changed, if it does not fit."""
+        """Restore a saved state; if it does not fit, raise ValueError and change nothing."""
         if "version" in state and int(state["version"]) != VERSION:
-            raise ValueError(f"saved model: version is {state['version']}, here it is {VERSION}")
+            raise ValueError(f"saved model: version must be {VERSION}, got {state['version']}")
         tensors = self._tensors()
-        moments = saved.expected_of_optimiser(self.model, state)
+        moments = network_state.expected_of_optimiser(self.model, state)
         generator = self.generator.get_state()
         expected: dict[str, Tensor | int]
         expected = {"version": VERSION, "steps": 0, "generator": generator, **tensors, **moments}
-        saved.check(state, expected)
+        network_state.check(state, expected)
         self.generator.set_state(torch.from_numpy(np.array(state["generator"])))
-        saved.copy_into(tensors, state)
-        saved.copy_into(moments, state)
-        saved.load_optimiser(self._optimiser, self.model, moments)
+        network_state.copy_into(tensors, state)
+        network_state.copy_into(moments, state)
+        network_state.load_optimiser(self._optimiser, self.model, moments)
         self.steps = int(state["steps"])
 
     def _tensors(self) -> dict[str, Tensor]:
-        tensors = saved.tensors_of(self.model)
-        for place, encoder in (("average", self._average), ("published", self._published)):
+        tensors = network_state.tensors_of(self.model)
+        for prefix, encoder in (("average", self._average), ("published", self._published)):
             if encoder is not None:
-                found = encoder.state_dict()
-                tensors |= {f"{place}/{name}": tensor for name, tensor in found.items()}
+                weights = encoder.state_dict()
+                tensors |= {f"{prefix}/{name}": tensor for name, tensor in weights.items()}
         return tensors
 
-    # --- inside -----------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     def _train(self, batch: Batch) -> tuple[Terms[float], Tensor, Tensor]:
         config, model = self.config, self.model
         if config.standardise and not model.observations.fitted:
-            raise RuntimeError("standardise is set: call fit_standardisation before training")
+            raise RuntimeError("call fit_standardisation before training: standardise is set")
         frames, actions, first, trained = self._tensors_of(batch)
-        terms, posterior, seen = model(frames, actions, first, trained, self.generator)
-        # Gradients are None, not 0, for the networks of actions that nobody took: Adam leaves
-        # these alone instead of pushing them on by what it remembers.
+        evaluation = model(frames, actions, first, trained, self.generator)
+        # Gradients are None, not 0, for the networks of actions that no step took: Adam then skips
+        # them instead of moving them by the momentum of earlier batches.
         self._optimiser.zero_grad(set_to_none=True)
-        terms.free_energy.backward()
+        evaluation.loss.backward()
         if config.max_gradient_norm is not None:
             nn.utils.clip_grad_norm_(model.parameters(), config.max_gradient_norm)
         self._optimiser.param_groups[0]["lr"] = config.learning_rate_at(self.steps)
@@ -223,30 +229,32 @@ class Tabulator:
                     list(model.encoder.parameters()),
                     1 - config.ema_decay,
                 )
-        detached = Terms(*(term.detach() for term in terms))
-        return as_numbers(detached), posterior.detach(), seen
+        terms = Terms(*(term.detach() for term in evaluation.terms))
+        return as_numbers(terms), evaluation.posterior.detach(), evaluation.inputs
 
     def _tensors_of(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return a batch as frames, and actions, first and trained [B, L], checked."""
+        """Check a batch; return its frames, and actions, first and trained as [B, L]."""
         actions, first = np.asarray(batch.actions), np.asarray(batch.first)
         trained = np.ones_like(first) if batch.trained is None else np.asarray(batch.trained)
         if actions.ndim == 1:
             actions, first, trained = actions[:, None], first[..., None], trained[..., None]
         if actions.ndim != 2 or not actions.shape == first.shape == trained.shape:
             raise ValueError(
-                f"actions of shape {actions.shape}, first of {first.shape} and trained of "
-                f"{trained.shape}: expected is one shape, [B] or [B, L]"
+                "actions, first and trained must all have shape [B] or all [B, L], got "
+                f"{actions.shape}, {first.shape} and {trained.shape}"
             )
         if actions.dtype.kind not in "iu" or not first.dtype == trained.dtype == np.bool_:
             raise ValueError(
-                f"actions of type {actions.dtype}, first of {first.dtype} and trained of "
-                f"{trained.dtype}: expected are integers and booleans"
+                "actions must be integers, first and trained must be booleans, got "
+                f"{actions.dtype}, {first.dtype} and {trained.dtype}"
             )
         if not trained.any():
-            raise ValueError("nothing to train on: allowed is one step or more")
+            raise ValueError("trained must be true for at least one step, got none")
         wrong = (actions < 0) | (actions >= self.n_actions)
         if wrong.any():
-            raise ValueError(f"action {actions[wrong][0]}: allowed is 0 to {self.n_actions - 1}")
+            raise ValueError(
+                f"actions must be between 0 and {self.n_actions - 1}, got {actions[wrong][0]}"
+            )
         length = self.config.history + 1 + actions.shape[1]
         self._check_frames(batch.observations, length, len(actions))
         return (
@@ -262,8 +270,8 @@ class Tabulator:
         expected = (len(observations) if rows is None else rows, length, *self.shape)
         if observations.shape != expected:
             raise ValueError(
-                f"observations of shape {observations.shape}: expected is {expected}, "
-                f"with history {self.config.history}"
+                f"observations must have shape {expected} with history {self.config.history}, "
+                f"got {observations.shape}"
             )
 
     def _frames(self, observations: NDArray[Any]) -> Tensor:
@@ -274,7 +282,7 @@ class Tabulator:
 
     @staticmethod
     def _keys(logits: Tensor) -> NDArray[np.uint64]:
-        return codes.pack(saved.array(concrete.mode(logits)))
+        return codes.pack(network_state.array(bernoulli.mode(logits)))
 
 
 def _parts(rows: NDArray[Any]) -> list[NDArray[Any]]:

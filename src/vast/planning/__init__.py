@@ -1,6 +1,6 @@
-"""The tabular half: transitions counted in a table, and prioritized sweeping in it.
+"""The tabular half of VaST: a table of transition counts, and prioritized sweeping on it.
 
-Knows nothing of pixels, networks or environments; imports only NumPy and Numba.
+Knows nothing of pixels, networks or environments. Imports only NumPy and Numba.
 """
 
 from vast.planning.reference import ReferenceTable

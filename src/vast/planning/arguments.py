@@ -1,4 +1,4 @@
-"""What callers hand to a table: checked, or refused in one line that says what is allowed."""
+"""Checks of a table's arguments: each is converted, or refused with a one-line ValueError."""
 
 import math
 import operator
@@ -18,7 +18,7 @@ Columns = tuple[
 
 
 MAX_REWARD = 1e100
-"""sums of larger ones could overflow"""
+"""sums of larger rewards could overflow"""
 
 
 def as_columns(
@@ -39,64 +39,64 @@ def as_columns(
     )
     if len({column.shape for column in columns}) != 1:
         raise ValueError(
-            "states, actions, rewards, next_states and terminals must be lists of one length, "
-            f"not of shapes {', '.join(str(column.shape) for column in columns)}"
+            "states, actions, rewards, next_states and terminals must be lists of the same length, "
+            f"got shapes {', '.join(str(column.shape) for column in columns)}"
         )
     return columns
 
 
 def as_key(state: int) -> int:
-    """Return a state as a number of 64 bits."""
+    """Return a state as an unsigned 64-bit integer."""
     k = as_integer("state", state)
     if not 0 <= k < 1 << 64:
-        raise ValueError(f"state {k}: allowed is 0 to 2**64 - 1")
+        raise ValueError(f"state must be between 0 and 2**64 - 1, got {k}")
     return k
 
 
 def as_keys(states: ArrayLike) -> NDArray[np.uint64]:
-    """Return states as an array of numbers of 64 bits."""
-    if isinstance(states, list | tuple):  # NumPy would make floats of a mixture of large and small
+    """Return states as an array of unsigned 64-bit integers."""
+    if isinstance(states, list | tuple):  # NumPy would turn a mix of large and small into floats
         states = np.array([as_key(state) for state in states], np.uint64)
     array = _integers("states", states)
     if array.ndim != 1:
-        raise ValueError(f"states of shape {array.shape}: allowed are lists of one dimension")
+        raise ValueError(f"states must be a one-dimensional list, got shape {array.shape}")
     if array.dtype.kind == "i" and array.size and array.min() < 0:
-        raise ValueError(f"state {array.min()}: allowed is 0 to 2**64 - 1")
+        raise ValueError(f"state must be between 0 and 2**64 - 1, got {array.min()}")
     return np.ascontiguousarray(array, np.uint64)
 
 
 def as_action(n_actions: int, action: int) -> int:
-    """Return an action as a number below `n_actions`."""
+    """Return an action as an integer below `n_actions`."""
     a = as_integer("action", action)
     if not 0 <= a < n_actions:
-        raise ValueError(f"action {a}: allowed is 0 to {n_actions - 1}")
+        raise ValueError(f"action must be between 0 and {n_actions - 1}, got {a}")
     return a
 
 
 def as_reward(reward: float) -> float:
-    """Return a finite reward."""
+    """Return a reward as a finite float."""
     try:
         number = float(reward)
     except (TypeError, ValueError):
         number = math.nan
     if not abs(number) <= MAX_REWARD:
-        raise ValueError(f"reward {reward!r}: allowed are finite numbers up to {MAX_REWARD:g}")
+        raise ValueError(f"reward must be a finite number up to {MAX_REWARD:g}, got {reward!r}")
     return number
 
 
 def as_integer(name: str, value: int) -> int:
-    """Return a Python integer."""
+    """Return a value as a Python integer."""
     try:
         return operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} {value!r}: allowed are integers") from None
+        raise ValueError(f"{name} must be an integer, got {value!r}") from None
 
 
 def _as_actions(n_actions: int, actions: ArrayLike) -> NDArray[np.uint8]:
     array = _integers("actions", actions)
     wrong = (array < 0) | (array >= n_actions)
     if wrong.any():
-        raise ValueError(f"action {array[wrong][0]}: allowed is 0 to {n_actions - 1}")
+        raise ValueError(f"action must be between 0 and {n_actions - 1}, got {array[wrong][0]}")
     return np.ascontiguousarray(array, np.uint8)
 
 
@@ -104,15 +104,15 @@ def _as_rewards(rewards: ArrayLike) -> NDArray[np.float64]:
     array = np.ascontiguousarray(rewards, np.float64)
     fine = np.abs(array) <= MAX_REWARD
     if not fine.all():
-        allowed = f"allowed are finite numbers up to {MAX_REWARD:g}"
-        raise ValueError(f"reward {array[~fine][0]}: {allowed}")
+        wrong = array[~fine][0]
+        raise ValueError(f"reward must be a finite number up to {MAX_REWARD:g}, got {wrong}")
     return array
 
 
 def _as_flags(terminals: ArrayLike) -> NDArray[np.bool_]:
     array = np.asarray(terminals)
     if array.size and array.dtype.kind not in "biu":
-        raise ValueError(f"terminals of type {array.dtype}: allowed are True and False")
+        raise ValueError(f"terminals must be True or False, got type {array.dtype}")
     return np.ascontiguousarray(array, np.bool_)
 
 
@@ -121,5 +121,5 @@ def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} of type {array.dtype}: allowed are integers of up to 64 bits")
+        raise ValueError(f"{name} must be integers of up to 64 bits, got type {array.dtype}")
     return array

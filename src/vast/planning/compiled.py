@@ -1,8 +1,8 @@
-"""How the inner loops are compiled: Numba's options, a few machine instructions, one notice.
+"""How the inner loops are compiled: Numba options, a few machine instructions, one notice.
 
-Numba compiles a kernel when it is first called and keeps the result on disk. It compiles again
-when the kernel's own file has changed, but not when a file that it calls into has; this package
-therefore keeps its compiled code in a folder named after the contents of all files that matter.
+Numba compiles a kernel on its first call and caches the result on disk. It recompiles when the
+kernel's own file has changed, but not when a file that the kernel calls into has changed. The cache
+folder is therefore named after a hash of all the files with compiled functions.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Int: TypeAlias = Any
 Float: TypeAlias = Any
-"""numbers in compiled code, whose widths Numba infers"""
+"""numbers in compiled code; Numba infers their widths"""
 
 SOURCES = (
     *("compiled.py", "memory.py", "queues.py", "index.py", "edges.py"),
-    *("kernels.py", "hamming.py", "nearby.py", "gate.py", "saved.py"),
+    *("kernels.py", "hamming.py", "nearby.py", "gate.py", "table_state.py"),
 )
 """the files whose functions are compiled"""
 
@@ -41,8 +41,8 @@ def _cache_folder() -> str:
 def _options() -> dict[str, Any]:
     njit: Any = numba.njit
     documented = {"cache": True, "error_model": "numpy"}
-    # Kernels own no array, so they need not count references to them; they run faster without. The
-    # option is private: a Numba release that does not know it costs only speed.
+    # Kernels own no arrays and need no reference counting; they run faster without it. The option
+    # is private: with a Numba release that does not know it, only speed is lost.
     private = {"_nrt": False}
     try:
         njit(**private)(lambda: None)
@@ -56,7 +56,7 @@ OPTIONS = _options()
 
 
 def compiled(**options: Any) -> Callable[[F], F]:
-    """Return a decorator that has Numba compile a function when it is first called."""
+    """Return a decorator that makes Numba compile a function on its first call."""
 
     def decorate(function: F) -> F:
         njit: Any = numba.njit
@@ -73,15 +73,15 @@ def compiled(**options: Any) -> Callable[[F], F]:
 
 
 part = compiled(forceinline=True)
-"""a piece of a kernel, inlined into every kernel that calls it"""
+"""a part of a kernel, inlined into every kernel that calls it"""
 kernel = rare = compiled()
-"""a compiled function that Python calls, or that kernels call too seldom for it to be inlined"""
+"""a compiled function called from Python, or called too rarely by kernels to be inlined"""
 background_kernel = compiled(nogil=True)
-"""a kernel that lets other threads run Python meanwhile"""
+"""a kernel that releases the interpreter lock while it runs"""
 
 
 class _Notice(event.Listener):
-    """Says once why the very first call takes so long."""
+    """Explains once why the very first call takes so long."""
 
     def __init__(self) -> None:
         self.given = False
@@ -103,11 +103,11 @@ class _Notice(event.Listener):
 event.register("numba:compile", _Notice())
 
 
-# --- machine instructions Numba has no Python name for --------------------------------------------
+# --- machine instructions that Numba does not expose ----------------------------------------------
 
 
 def instruction(build: Callable[..., Any]) -> Any:
-    """Make a function for kernels of one that builds its LLVM instructions."""
+    """Turn a function that builds LLVM instructions into one that kernels can call."""
     return intrinsic(build)
 
 
@@ -131,7 +131,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
 
 @instruction
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line at row `index` of an array, which a backup is about to change."""
+    """Prefetch the cache line at row `index` of an array, which a backup is about to change."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte_pointer = ir.IntType(8).as_pointer()
@@ -170,7 +170,7 @@ def atomic_load(typing_context: Any, words: Any, index: Any) -> Any:
 
 @instruction
 def atomic_add(typing_context: Any, words: Any, index: Any, amount: Any) -> Any:
-    """Add to words[index] (int64) and return what it held before."""
+    """Add to words[index] (int64) and return its previous value."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _word_pointer(context, builder, signature, args)
@@ -193,7 +193,7 @@ def atomic_replace(typing_context: Any, words: Any, index: Any, old: Any, new: A
 
 @instruction
 def atomic_swap(typing_context: Any, words: Any, index: Any, value: Any) -> Any:
-    """Put `value` into words[index] (int64) and return what it held before."""
+    """Put `value` into words[index] (int64) and return its previous value."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _word_pointer(context, builder, signature, args)

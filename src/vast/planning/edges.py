@@ -1,6 +1,6 @@
 """The predecessors of each state: contiguous blocks of 4, 8, 16 ... edges in one pool.
 
-An edge is one word: the state and the action that led here, and how often they did.
+An edge is one 64-bit word: a predecessor state, its action, and the count of this transition.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.planning.compiled import Int, kernel, part
-from vast.planning.index import strike
+from vast.planning.index import remove
 from vast.planning.memory import (
     FREE_STATE,
     LENGTH,
@@ -25,18 +25,18 @@ from vast.planning.memory import (
     STATE_MASK,
     Memory,
 )
-from vast.planning.queues import forget
+from vast.planning.queues import dequeue
 
 STRIDE = 256
-"""how many edges are compared before looking whether the one sought was among them"""
+"""how many edges are compared between two checks for a match"""
 
 
 @part
 def find_edge(m: Memory, t: Int, pair: Int) -> Int:
-    """Return where the edge from a (state, action) pair to state t is, or NIL."""
+    """Return the position of the edge from a (state, action) pair to state t, or NIL."""
     i = np.uint64(m.block[t, OFFSET])
     end = i + np.uint64(m.block[t, LENGTH])
-    # A state can have a hundred thousand predecessors; this finds in which part of them to look.
+    # A state can have a hundred thousand predecessors: find the stride with the match first.
     while i < end:
         part_end = min(i + np.uint64(STRIDE), end)
         difference = np.int64(PAIR_MASK)
@@ -52,7 +52,7 @@ def find_edge(m: Memory, t: Int, pair: Int) -> Int:
 
 @part
 def lacks_room(m: Memory, t: Int) -> bool:
-    """Tell whether the pool must grow before state t, NIL if new, can get one more predecessor."""
+    """Tell whether the pool must grow before state t (NIL if new) can get another predecessor."""
     size = 0
     if t != NIL:
         size = m.block[t, SIZE_CLASS]
@@ -64,14 +64,14 @@ def lacks_room(m: Memory, t: Int) -> bool:
 
 @part
 def release_block(m: Memory, start: Int, size: Int) -> None:
-    """Put a block on the list of free ones of its size."""
+    """Put a block on the free list of its size."""
     m.edge[start] = m.free_block[size]
     m.free_block[size] = start
 
 
 @part
 def move_to_larger_block(m: Memory, t: Int) -> None:
-    """Give the predecessors of t twice the room they have."""
+    """Move the predecessors of t to a block of twice the size."""
     old, size = np.int64(m.block[t, OFFSET]), m.block[t, SIZE_CLASS]
     larger = max(size + 1, 3)
     start = m.free_block[larger]
@@ -89,7 +89,7 @@ def move_to_larger_block(m: Memory, t: Int) -> None:
 
 
 @part
-def count_edge(m: Memory, t: Int, pair: Int) -> None:
+def increment_edge(m: Memory, t: Int, pair: Int) -> None:
     """Count one more transition from a (state, action) pair to state t."""
     at = find_edge(m, t, pair)
     if at != NIL:
@@ -103,8 +103,8 @@ def count_edge(m: Memory, t: Int, pair: Int) -> None:
 
 
 @part
-def uncount_edge(m: Memory, t: Int, at: Int) -> None:
-    """Count one transition less; an edge with none left gives its place to the block's last."""
+def decrement_edge(m: Memory, t: Int, at: Int) -> None:
+    """Decrement an edge's count; an edge at zero is replaced by the last one of the block."""
     m.edge[at] -= ONE_COUNT
     if m.edge[at] < ONE_COUNT:
         last = m.block[t, LENGTH] - 1
@@ -114,14 +114,14 @@ def uncount_edge(m: Memory, t: Int, at: Int) -> None:
 
 @part
 def release_if_unused(m: Memory, s: Int) -> None:
-    """Free the row of a state that no transition leaves or enters any more."""
+    """Free the row of a state without incoming and outgoing transitions."""
     if m.block[s, LENGTH] > 0:
         return
     for a in range(m.n.shape[1]):
         if m.n[s, a] > 0:
             return
-    forget(m, s)
-    strike(m.key, m.slot, np.uint64(m.key[s]))
+    dequeue(m, s)
+    remove(m.key, m.slot, np.uint64(m.key[s]))
     if m.block[s, SIZE_CLASS] > 0:
         release_block(m, np.int64(m.block[s, OFFSET]), m.block[s, SIZE_CLASS])
         m.block[s, SIZE_CLASS] = 0
@@ -132,7 +132,7 @@ def release_if_unused(m: Memory, s: Int) -> None:
 
 @kernel
 def edges_from(m: Memory, s: Int, words: NDArray[Any], targets: NDArray[Any]) -> Int:
-    """Write the edges that leave state s, and where they lead; return how many there are."""
+    """Write the edges that leave state s and their target states; return their number."""
     found = 0
     for t in range(m.meta[SLOTS]):
         start = np.int64(m.block[t, OFFSET])

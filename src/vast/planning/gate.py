@@ -1,9 +1,9 @@
-"""How a background sweeper and everybody else take turns at a table.
+"""The lock that a background sweeper and all other users of a table share.
 
-Python's interpreter lock alone would not do: the sweeper runs without it, and would need it back
-between any two slices of work, for which a busy main thread lets it wait five milliseconds. So the
-sweeper stays in compiled code and watches a few shared words: as soon as somebody waits for the
-table, it finishes the few states it holds and steps aside.
+The interpreter lock is not enough: the sweeper runs without it and would have to take it back after
+every slice of work; a busy main thread makes it wait five milliseconds each time. So the sweeper
+stays in compiled code and polls a few shared words. As soon as another thread waits for the table,
+the sweeper finishes the few states it has popped and releases the table.
 """
 
 import threading
@@ -29,18 +29,18 @@ from vast.planning.kernels import Constants, sweep_batch
 from vast.planning.memory import NIL, Memory
 
 HELD, WAITING, RECALLED, N_WORDS = 0, 8, 16, 24
-"""the shared words, each on a cache line of its own: who holds the table, do others wait for it, is
-the sweeper to come back to Python"""
+"""the shared words, each on its own cache line: who holds the table, how many threads wait for it,
+must the sweeper return to Python"""
 NOBODY, SWEEPER = 0, -1
-"""holders of the table; others are known by the number of their thread"""
+"""holders of the table; all others are identified by their thread number"""
 
 SPINS = 4000
-"""how often to look at a table that is held before giving the core to another thread"""
+"""how often a thread polls a table in use before it yields its core"""
 PATIENCE = 1_000_000
-"""the same for the sweeper, which holds no other thread up while it looks, some milliseconds"""
+"""the same for the sweeper, which blocks no other thread while it polls; some milliseconds"""
 
 EMPTY, SPENT, AWAY = range(3)
-"""why a slice of sweeping ended: nothing to do, budget spent, recalled or kept waiting for long"""
+"""why a slice of sweeping ended: queue empty, budget spent, or recalled or kept waiting too long"""
 
 
 @part
@@ -50,11 +50,11 @@ def try_to_hold(words: NDArray[np.int64], who: Int) -> bool:
 
 
 @kernel
-def enter(words: NDArray[np.int64], who: int) -> bool:
-    """Get hold of the table, ahead of the sweeper; give up after a while.
+def acquire(words: NDArray[np.int64], who: int) -> bool:
+    """Acquire the table, with precedence over the sweeper; return False after too many polls.
 
-    Nobody enters twice. A thread that holds the table already was interrupted between getting
-    hold of it and using it, and may as well go on from there.
+    The lock is never acquired recursively. A thread that already holds the table was interrupted
+    between acquiring and using it, and simply goes on.
     """
     atomic_add(words, WAITING, 1)
     held = bool(atomic_load(words, HELD) == who)
@@ -67,14 +67,14 @@ def enter(words: NDArray[np.int64], who: int) -> bool:
 
 
 @kernel
-def leave(words: NDArray[np.int64]) -> None:
-    """Let others have the table."""
+def release(words: NDArray[np.int64]) -> None:
+    """Release the table."""
     atomic_swap(words, HELD, NOBODY)
 
 
 @kernel
 def set_recall(words: NDArray[np.int64], recalled: Int) -> None:
-    """Call the sweeper back to Python, or take that back."""
+    """Ask the sweeper to return to Python (1), or clear the request (0)."""
     atomic_swap(words, RECALLED, recalled)
 
 
@@ -88,7 +88,7 @@ def sweep_between(
     min_priority: Float,
     noise: Float,
 ) -> tuple[Int, Int]:
-    """Sweep, without the interpreter lock, whenever nobody else wants the table."""
+    """Sweep, without the interpreter lock, whenever no other thread wants the table."""
     constants = Constants(discount, min_priority, noise)
     done = 0
     spins = 0
@@ -97,7 +97,7 @@ def sweep_between(
             spins += 1
             continue
         spins = 0
-        # Looked at again: the table's arrays may have moved since this call was given them.
+        # Checked again: the table may have replaced its arrays since this call received them.
         outcome = AWAY if atomic_load(words, RECALLED) != 0 else SPENT
         while outcome == SPENT and done < budget and atomic_load(words, WAITING) == 0:
             backups = sweep_batch(m, batch, budget - done, constants)
@@ -111,8 +111,8 @@ def sweep_between(
     return done, SPENT if done >= budget else AWAY
 
 
-class Alone:
-    """The gate of a table that nobody sweeps in the background: always open."""
+class OpenGate:
+    """The gate of a table without a background sweeper: always open."""
 
     def __enter__(self) -> None:
         pass
@@ -121,61 +121,61 @@ class Alone:
         pass
 
     def arrays_moved(self) -> None:
-        """Hear that the table's arrays have been replaced."""
+        """Note that the table's arrays have been replaced; nothing to do here."""
 
 
-class Gate(Alone):
-    """Lets one thread at a time work on a table, and the sweeper whenever no other wants to."""
+class Gate(OpenGate):
+    """Lets one thread at a time use a table, and the sweeper whenever no other thread wants it."""
 
     def __init__(self, is_work_left: Callable[[], bool]) -> None:
         raw = np.zeros(N_WORDS + 8, np.int64)
         start = (-raw.ctypes.data % 64) // 8
         self.words = raw[start : start + N_WORDS]
         self.error: BaseException | None = None
-        """what ended the sweeper, if anything did; raised in whoever uses the table next"""
+        """what ended the sweeper, if anything; raised in the next thread that uses the table"""
         self._is_work_left = is_work_left
         self._asleep = False
-        # A bare lock as an alarm clock: released to wake the sweeper. Unlike threading.Event, it is
-        # done in one indivisible call, which no interrupt can leave half done.
+        # A bare lock as an alarm clock: released to wake the sweeper. Unlike threading.Event, this
+        # is one atomic call, which an interrupt cannot leave half done.
         self._alarm = threading.Lock()
         self._alarm.acquire()
 
     def __enter__(self) -> None:
         self.raise_error()
         who = threading.get_ident()
-        while not enter(self.words, who):
+        while not acquire(self.words, who):
             time.sleep(0)
 
     def __exit__(self, *exception: object) -> None:
-        leave(self.words)
+        release(self.words)
         if self._asleep and self._is_work_left():
             self._wake()
 
     def raise_error(self) -> None:
-        """Raise, in the calling thread, what went wrong in the sweeper's."""
+        """Raise the sweeper's error, if there was one, in the calling thread."""
         if self.error is not None:
-            raise RuntimeError("sweeping in the background has failed") from self.error
+            raise RuntimeError("background sweeping failed") from self.error
 
     def arrays_moved(self) -> None:
-        """Call the sweeper back, so that it fetches the table's new arrays."""
+        """Recall the sweeper, so that it fetches the table's new arrays."""
         set_recall(self.words, 1)
 
     def recall(self) -> None:
-        """Call the sweeper back to Python, asleep or not."""
+        """Make the sweeper return to Python, asleep or not."""
         set_recall(self.words, 1)
         self._wake()
 
     def answer_recall(self) -> None:
-        """Say, as the sweeper, that it is back."""
+        """Clear the request to return; called by the sweeper."""
         set_recall(self.words, 0)
 
     def sleep(self, seconds: float) -> None:
-        """Wait, as the sweeper, for work."""
+        """Wait for work; called by the sweeper."""
         self._asleep = True
         if not self._is_work_left():
             self._alarm.acquire(timeout=seconds)
         self._asleep = False
 
     def _wake(self) -> None:
-        with suppress(RuntimeError):  # rung already
+        with suppress(RuntimeError):  # released already
             self._alarm.release()

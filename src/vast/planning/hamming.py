@@ -1,18 +1,18 @@
-"""The neighbour estimate: an action never tried in a state borrows its value from nearby states.
+"""The neighbour estimate: an action never tried in a state takes its value from nearby states.
 
 Supplement, "Details to Q-value estimation": for each action, the mean of Q(s, a) over the nearest
-states in Hamming distance in which the action was taken, weighted by how often it was.
+states in Hamming distance in which the action was taken, weighted by its counts N(s, a).
 
-Smoothed, which is not in the paper, states farther away have a say as well, also for actions that
-were tried: the less, the farther they are. Few tries make noisy values, and the best of several
-noisy values is too good to be true. The paper's estimate is the limit of no width.
+Smoothing (not in the paper) also includes states farther away, with weights that decay with the
+distance, even for actions that were tried in the state itself. Values from few visits are noisy,
+and the maximum of several noisy values is biased upwards. Width 0 is the paper's estimate.
 
-With caution, also ours, an estimate is lowered by so many standard errors: of two actions that seem
-equally good the one is taken that is known better.
+Caution (not in the paper) lowers an estimate by a number of standard errors. Of two actions with
+equal values, the better-known one is then preferred.
 
-The nearest states are searched in three ways, from the cheapest on: the state itself, by hash; all
-codes at distance 1 and then 2, by hash, if there are many states to compare with; all states, by
-counting the bits that differ. Each is exact, so that their combination is.
+The nearest states are searched in three ways, cheapest first: the state itself, by hash; all codes
+at distance 1 and then 2, by hash, if there are many states; all states, by counting the bits that
+differ. Each search is exact, and so is their combination.
 """
 
 import math
@@ -28,17 +28,17 @@ from vast.planning.memory import NIL, SLOTS, Memory
 
 BITS = 64
 BLOCK = 256
-"""states whose distances are computed together, which LLVM turns into vector instructions"""
+"""how many distances are computed in one loop, which LLVM vectorizes"""
 PROBE_1 = 20 * BITS
 PROBE_2 = 20 * BITS * (BITS - 1) // 2
-"""from how many states on it is faster to probe all codes at distance 1, 2 than to scan"""
+"""number of states above which probing all codes at distance 1, 2 is faster than scanning"""
 NEGLIGIBLE = 7.0
-"""widths beyond the nearest state at which another counts less than a thousandth as much"""
+"""widths beyond the nearest state at which a weight falls below a thousandth"""
 
 
 @cache
 def decay(width: float) -> NDArray[np.float64]:
-    """Return how much a state counts by how much farther it is than the nearest, in bits."""
+    """Return the weight of a state for each distance beyond the nearest state, in bits."""
     reach = min(int(NEGLIGIBLE * width), BITS)
     return np.exp(-np.arange(reach + 1) / width) if reach else np.ones(1)
 
@@ -59,21 +59,21 @@ def neighbourhood(m: Memory) -> Neighbourhood:
 
 
 class Estimate(NamedTuple):
-    """What is known so far of each action for one key, [A] each."""
+    """The estimate of each action for one key, while it is computed; [A] each."""
 
     q: NDArray[np.float64]
-    """the weighted sum of Q(s, a) over the nearest states, in the end the mean"""
+    """the weighted sum of Q(s, a) over the nearest states, finally their mean"""
     distance: NDArray[np.int64]
-    """how far away these are, NIL if there are none"""
+    """the distance of these states, NIL if there are none"""
     weight: NDArray[np.float64]
-    """how often the action was taken in them"""
+    """the sum of the counts N(s, a) of these states"""
     squares: NDArray[np.float64]
-    """the weighted sum of Q(s, a) squared, for its spread; only where states are blended"""
+    """the weighted sum of Q(s, a) squared, for the variance; used only by `blend`"""
 
 
 @part
 def consider(m: Neighbourhood, s: Int, far: Int, found: Estimate) -> None:
-    """Let state s, which is `far` away, speak for each action unless a nearer state has spoken."""
+    """Include state s, at distance `far`, for each action without a nearer state."""
     q, distance, weight, _ = found
     for a in range(distance.size):
         count = m.n[s, a]
@@ -88,7 +88,7 @@ def consider(m: Neighbourhood, s: Int, far: Int, found: Estimate) -> None:
 
 @part
 def consider_key(m: Neighbourhood, k: np.uint64, far: Int, found: Estimate) -> None:
-    """Let the state with this key, if there is one, speak."""
+    """Include the state with this key, if there is one."""
     s = find(m.key, m.slot, k)
     if s != NIL:
         consider(m, s, far, found)
@@ -96,7 +96,7 @@ def consider_key(m: Neighbourhood, k: np.uint64, far: Int, found: Estimate) -> N
 
 @part
 def farthest(distance: NDArray[np.int64]) -> Int:
-    """Return the largest distance that could still matter: of the action that is worst off."""
+    """Return the largest distance that could still matter: the maximum over the actions."""
     most = 0
     for a in range(distance.size):
         if distance[a] == NIL:
@@ -106,8 +106,10 @@ def farthest(distance: NDArray[np.int64]) -> Int:
 
 
 @part
-def measure(m: Neighbourhood, k: np.uint64, start: Int, size: Int, far: NDArray[np.uint8]) -> Int:
-    """Write how far the states of a block are from a key; return the least."""
+def measure_distances(
+    m: Neighbourhood, k: np.uint64, start: Int, size: Int, far: NDArray[np.uint8]
+) -> Int:
+    """Write the distances of a block of states from a key; return the smallest."""
     nearest = np.uint64(BITS)
     for i in range(size):
         bits = popcount(m.key[start + i] ^ k)
@@ -118,18 +120,18 @@ def measure(m: Neighbourhood, k: np.uint64, start: Int, size: Int, far: NDArray[
 
 @part
 def scan(
-    m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8], settled: Int
+    m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8], searched: Int
 ) -> None:
-    """Compare with all states, farther away than `settled`, which have been considered already."""
+    """Scan all states; those up to distance `searched` are already included."""
     limit = np.uint64(farthest(found.distance))
     slots = np.uint64(m.meta[SLOTS])
     start = np.uint64(0)
     while start < slots:
         size = min(np.uint64(BLOCK), slots - start)
-        nearest = measure(m, k, start, size, far)
+        nearest = measure_distances(m, k, start, size, far)
         if nearest <= limit:
             for i in range(size):
-                if settled < far[i] <= limit:
+                if searched < far[i] <= limit:
                     consider(m, start + i, np.int64(far[i]), found)
             limit = np.uint64(farthest(found.distance))
         start += size
@@ -137,42 +139,42 @@ def scan(
 
 @part
 def estimate_one(m: Neighbourhood, k: np.uint64, found: Estimate, far: NDArray[np.uint8]) -> None:
-    """Write the estimate for one key."""
+    """Write the paper's estimate for one key."""
     q, distance, weight, _ = found
     one = np.uint64(1)
     for a in range(distance.size):
         q[a] = 0.0
         distance[a] = NIL
-    settled = 0
+    searched = 0
     consider_key(m, k, 0, found)
     if farthest(distance) > 0 and m.meta[SLOTS] > PROBE_1:
-        settled = 1
+        searched = 1
         for b in range(BITS):
             consider_key(m, k ^ (one << np.uint64(b)), 1, found)
         if farthest(distance) > 1 and m.meta[SLOTS] > PROBE_2:
-            settled = 2
+            searched = 2
             for b in range(BITS):
                 flipped = k ^ (one << np.uint64(b))
                 for c in range(b):
                     consider_key(m, flipped ^ (one << np.uint64(c)), 2, found)
-    if farthest(distance) > settled:
-        scan(m, k, found, far, settled)
+    if farthest(distance) > searched:
+        scan(m, k, found, far, searched)
     for a in range(distance.size):
         if distance[a] != NIL:
             q[a] /= weight[a]
 
 
-class Manner(NamedTuple):
-    """How a smoothed or cautious estimate is made."""
+class Smoothing(NamedTuple):
+    """Parameters of a smoothed or cautious estimate."""
 
     decay: NDArray[np.float64]
-    """how much a state counts by how much farther it is than the nearest"""
+    """the weight of a state for each distance beyond the nearest state"""
     width: float
-    """bits in which that falls to 1/e"""
+    """the distance in bits at which the weight has fallen to 1/e"""
     caution: float
     """standard errors by which an estimate is lowered"""
     lost: float
-    """the share of a value that a step costs, 1 - gamma: values are never known better"""
+    """1 - gamma, the fraction of a value lost per step: a lower bound on its relative error"""
 
 
 @part
@@ -181,11 +183,11 @@ def blend(
     k: np.uint64,
     found: Estimate,
     far: NDArray[np.uint8],
-    manner: Manner,
+    smoothing: Smoothing,
 ) -> None:
-    """Let states have a say that are a little farther away than the nearest, which are known."""
+    """Recompute the estimate with states up to a little farther away than the nearest."""
     q, distance, weight, squares = found
-    decay = manner.decay
+    decay = smoothing.decay
     limit = -1
     for a in range(distance.size):
         q[a] = weight[a] = squares[a] = 0.0
@@ -195,7 +197,7 @@ def blend(
     start = np.uint64(0)
     while start < slots:
         size = min(np.uint64(BLOCK), slots - start)
-        nearest = measure(m, k, start, size, far)
+        nearest = measure_distances(m, k, start, size, far)
         if np.int64(nearest) <= limit:
             for i in range(size):
                 if far[i] <= limit:
@@ -214,8 +216,8 @@ def blend(
 
 
 @part
-def lower(found: Estimate, manner: Manner) -> None:
-    """Lower each estimate by its standard error, counting visits to farther states for less."""
+def apply_caution(found: Estimate, smoothing: Smoothing) -> None:
+    """Lower each estimate by its standard errors; visits to farther states count less."""
     q, distance, weight, squares = found
     nearest = BITS
     for a in range(distance.size):
@@ -224,10 +226,10 @@ def lower(found: Estimate, manner: Manner) -> None:
     for a in range(distance.size):
         if distance[a] != NIL:
             visits = weight[a]
-            if manner.width > 0:
-                visits *= math.exp(-(distance[a] - nearest) / manner.width)
-            variance = max(squares[a] / weight[a] - q[a] ** 2, 0.0) + (manner.lost * q[a]) ** 2
-            q[a] -= manner.caution * math.sqrt(variance / visits)
+            if smoothing.width > 0:
+                visits *= math.exp(-(distance[a] - nearest) / smoothing.width)
+            variance = max(squares[a] / weight[a] - q[a] ** 2, 0.0) + (smoothing.lost * q[a]) ** 2
+            q[a] -= smoothing.caution * math.sqrt(variance / visits)
 
 
 @kernel
@@ -238,13 +240,13 @@ def estimate(
     distance: NDArray[np.int64],
     scratch: NDArray[np.float64],
     far: NDArray[np.uint8],
-    manner: Manner,
+    smoothing: Smoothing,
 ) -> None:
-    """Write the estimates for each key, [K, A], and the distances they come from, NIL for none."""
+    """Write the estimates for each key, [K, A], and the distances of the states used, or NIL."""
     for i in range(keys.size):
         found = Estimate(q[i], distance[i], scratch[0], scratch[1])
         estimate_one(m, keys[i], found, far)
-        if manner.decay.size > 1 or manner.caution > 0:
-            blend(m, keys[i], found, far, manner)
-        if manner.caution > 0:
-            lower(found, manner)
+        if smoothing.decay.size > 1 or smoothing.caution > 0:
+            blend(m, keys[i], found, far, smoothing)
+        if smoothing.caution > 0:
+            apply_caution(found, smoothing)

@@ -1,4 +1,4 @@
-"""From a 64-bit key to the row of its state: open addressing with linear probing."""
+"""Hash table from a 64-bit key to the row of its state: open addressing, linear probing."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from vast.planning.memory import FREE_STATE, N_FREE, NEXT_FREE, NIL, SLOTS, Memo
 
 @part
 def mix(key: np.uint64) -> np.uint64:
-    """Scramble a key, so that keys that differ in few bits fall far apart."""
+    """Hash a key, so that keys that differ in few bits fall far apart."""
     factor = np.uint64(0xD6E8FEB86659FD93)
     shift = np.uint64(32)
     key = (key ^ (key >> shift)) * factor
@@ -30,8 +30,8 @@ def find(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> Int:
 
 
 @part
-def enter(slot: NDArray[np.int32], k: np.uint64, s: Int) -> None:
-    """Write state s under key k, which is not there yet."""
+def insert(slot: NDArray[np.int32], k: np.uint64, s: Int) -> None:
+    """Insert state s under key k, which must not be present."""
     mask = np.uint64(slot.size - 1)
     i = mix(k) & mask
     while slot[i] != NIL:
@@ -40,8 +40,8 @@ def enter(slot: NDArray[np.int32], k: np.uint64, s: Int) -> None:
 
 
 @part
-def strike(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> None:
-    """Remove key k, moving later entries back so that no search is cut short."""
+def remove(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> None:
+    """Remove key k, and move later entries back so that no probe sequence is broken."""
     mask = np.uint64(slot.size - 1)
     one = np.uint64(1)
     i = mix(k) & mask
@@ -58,8 +58,8 @@ def strike(key: NDArray[np.uint64], slot: NDArray[np.int32], k: np.uint64) -> No
 
 
 @part
-def obtain(m: Memory, k: np.uint64) -> Int:
-    """Return the state with key k, new if need be."""
+def find_or_insert(m: Memory, k: np.uint64) -> Int:
+    """Return the state with key k; create it if there is none."""
     s = find(m.key, m.slot, k)
     if s != NIL:
         return s
@@ -73,7 +73,7 @@ def obtain(m: Memory, k: np.uint64) -> Int:
     m.key[s] = k
     m.u[s] = 0.0
     m.q[s, :] = -np.inf
-    enter(m.slot, k, s)
+    insert(m.slot, k, s)
     return s
 
 
@@ -88,4 +88,4 @@ def rebuild_index(m: Memory, in_use: NDArray[np.bool_]) -> None:
     """Fill an empty hash table with the states in use."""
     for s in range(m.meta[SLOTS]):
         if in_use[s]:
-            enter(m.slot, m.key[s], s)
+            insert(m.slot, m.key[s], s)

@@ -1,12 +1,13 @@
 """The inner loops over a table's memory: adding and deleting transitions, and sweeping.
 
-Q(s, a) is kept as a sum of two numbers, q and a small `carry`, updated without loss (Knuth's
-two-sum). Small backups add many small changes to each value, and plain rounding would do harm
+Q(s, a) is stored as the sum of two numbers, q and a small `carry`, updated without rounding error
+(Knuth's two-sum). Small backups add many small changes to each value. Plain rounding would do harm
 twice: the error would grow with the number of operations, and a change that rounding keeps from
-dying out could go round a loop of states for ever. This way Q(s, a) stays what counts and U say.
+dying out could circle in a loop of states forever. With the carry, Q(s, a) remains the exact
+function of the counts and U.
 
-Indices in the innermost loops are unsigned: Numba then need not look for ones that count from the
-end of an array, which would keep LLVM from using vector instructions.
+Indices in the innermost loops are unsigned: Numba then does not check for negative indices, which
+would keep LLVM from vectorizing.
 """
 
 from typing import Any, NamedTuple
@@ -17,13 +18,13 @@ from numpy.typing import NDArray
 from vast.planning.arguments import Columns
 from vast.planning.compiled import Float, Int, kernel, part, prefetch
 from vast.planning.edges import (
-    count_edge,
+    decrement_edge,
     find_edge,
+    increment_edge,
     lacks_room,
     release_if_unused,
-    uncount_edge,
 )
-from vast.planning.index import find, obtain
+from vast.planning.index import find, find_or_insert
 from vast.planning.memory import (
     ACTION_SHIFT,
     BACKUPS,
@@ -41,25 +42,25 @@ from vast.planning.memory import (
     Memory,
     row_layout,
 )
-from vast.planning.queues import forget, set_priority, take
+from vast.planning.queues import dequeue, pop_batch, set_priority
 
 DONE, STATES_FULL, EDGES_FULL, COUNT_FULL, MISSING = range(5)
-"""what a kernel says of a transition"""
+"""outcome of adding or deleting a transition"""
 
 AHEAD = 4
-"""how many states ahead of the current one their predecessors are fetched"""
+"""how many states ahead the predecessors are prefetched"""
 
 
-# Python hands a kernel the fields of these one by one: Numba is slow to take a tuple apart.
+# Python passes the fields of these to a kernel one by one: Numba unpacks tuples slowly.
 
 
 class Constants(NamedTuple):
-    """What a table is told once and for all."""
+    """The hyperparameters of a table, which never change."""
 
     discount: Float
     min_priority: Float
     noise: Float
-    """which part of a value may be rounding"""
+    """the fraction of a value that may be rounding error"""
 
 
 class Transition(NamedTuple):
@@ -86,7 +87,7 @@ def transition_at(columns: Columns, i: Int) -> Transition:
 
 @part
 def change_q(m: Memory, s: Int, a: Int, change: Float) -> Float:
-    """Add `change` to Q(s, a) without losing what rounding cuts off; return the new value."""
+    """Add `change` to Q(s, a), keeping the rounding error in the carry; return the new value."""
     old = m.q[s, a]
     change += np.float64(m.carry[s, a])
     new = old + change
@@ -98,7 +99,7 @@ def change_q(m: Memory, s: Int, a: Int, change: Float) -> Float:
 
 @part
 def queue_limit(value: Float, constants: Constants) -> Float:
-    """Return the priority up to which a state is not queued: p_min, or what may be rounding."""
+    """Return the priority up to which a state is not queued: p_min, or the rounding error."""
     return max(constants.min_priority, constants.noise * abs(value))
 
 
@@ -106,8 +107,8 @@ layout_of = part(row_layout)
 
 
 @part
-def settle(m: Memory, s: Int, constants: Constants) -> None:
-    """Find V(s) among all actions, and queue s accordingly (Algorithm 2, lines 8-9)."""
+def refresh_value(m: Memory, s: Int, constants: Constants) -> None:
+    """Recompute V(s), the maximum over all actions, and s's priority (Algorithm 2, lines 8-9)."""
     n_actions = np.uint64(m.q.shape[1])
     layout = layout_of(m.q.shape[1])
     row = np.uint64(s) * np.uint64(layout.size >> 3)
@@ -115,7 +116,7 @@ def settle(m: Memory, s: Int, constants: Constants) -> None:
     best: Int = np.uint64(0)
     v: Float = m.f8[q_at]
     for a in range(np.uint64(1), n_actions):
-        # Chosen without a jump: which action is best is hard to predict.
+        # Selected without a branch: which action is best is hard to predict.
         q = m.f8[q_at + a]
         better = q > v
         v = q if better else v
@@ -128,13 +129,13 @@ def settle(m: Memory, s: Int, constants: Constants) -> None:
 
 @part
 def offset_of(m: Memory, s: Int, a: Int) -> Float:
-    """Return what `set_reward` adds to E[r|s,a]."""
+    """Return the offset that `set_reward` adds to E[r|s,a]."""
     return m.offset[s, a] if s < m.offset.shape[0] else 0.0
 
 
 @part
 def add_reward(m: Memory, s: Int, a: Int, reward: Float) -> None:
-    """Add to the sum of rewards without losing what rounding cuts off."""
+    """Add to the sum of rewards, keeping the rounding error in the carry."""
     old = m.reward[s, a]
     new = old + reward
     rounded = new - old
@@ -144,21 +145,21 @@ def add_reward(m: Memory, s: Int, a: Int, reward: Float) -> None:
 
 @part
 def add_one(m: Memory, transition: Transition, constants: Constants) -> Int:
-    """Count a transition (Algorithm 2, lines 13-16), unless there is no room for it."""
+    """Add a transition (Algorithm 2, lines 13-16), unless there is no room for it."""
     state, a, reward, next_state, terminal = transition
     if m.meta[SLOTS] - m.meta[N_FREE] + 2 > m.key.size:
         return STATES_FULL
     if not terminal and lacks_room(m, find(m.key, m.slot, next_state)):
         return EDGES_FULL
-    s = obtain(m, state)
+    s = find_or_insert(m, state)
     if m.n[s, a] == MAX_COUNT:
         return COUNT_FULL
     future = 0.0
     if terminal:
         m.terminal[s, a] += 1
     else:
-        t = obtain(m, next_state)
-        count_edge(m, t, a << ACTION_SHIFT | s)
+        t = find_or_insert(m, next_state)
+        increment_edge(m, t, a << ACTION_SHIFT | s)
         future = constants.discount * m.u[t]
     if m.n[s, a] == 0:
         m.q[s, a] = 0.0
@@ -173,13 +174,13 @@ def add_one(m: Memory, transition: Transition, constants: Constants) -> Int:
     target = reward + offset_of(m, s, a) + future
     q = m.q[s, a]
     change_q(m, s, a, (target - q - np.float64(m.carry[s, a])) / m.n[s, a])
-    settle(m, s, constants)
+    refresh_value(m, s, constants)
     return DONE
 
 
 @part
 def delete_one(m: Memory, transition: Transition, constants: Constants) -> Int:
-    """Uncount a transition (Algorithm 2, lines 19-30), unless it is not there."""
+    """Delete a transition (Algorithm 2, lines 19-30), unless it is not in the table."""
     state, a, reward, next_state, terminal = transition
     s = find(m.key, m.slot, state)
     if s == NIL:
@@ -197,7 +198,7 @@ def delete_one(m: Memory, transition: Transition, constants: Constants) -> Int:
         at = find_edge(m, t, a << ACTION_SHIFT | s)
         if at == NIL:
             return MISSING
-        uncount_edge(m, t, at)
+        decrement_edge(m, t, at)
         future = constants.discount * m.u[t]
     m.n[s, a] -= 1
     m.meta[TRANSITIONS] -= 1
@@ -213,7 +214,7 @@ def delete_one(m: Memory, transition: Transition, constants: Constants) -> Int:
         m.reward_carry[s, a] = 0.0
         if s < m.offset.shape[0]:
             m.offset[s, a] = 0.0
-    settle(m, s, constants)
+    refresh_value(m, s, constants)
     if m.q[s, m.best[s]] == -np.inf:
         m.meta[STATES] -= 1
         release_if_unused(m, s)
@@ -235,7 +236,7 @@ def add(
     min_priority: Float,
     noise: Float,
 ) -> tuple[Int, Int]:
-    """Add transitions from number `begin` on; return how far it got, and why no further."""
+    """Add the transitions from index `begin` on; return the index reached and the outcome there."""
     columns = (states, actions, rewards, next_states, terminals)
     constants = Constants(discount, min_priority, noise)
     for i in range(begin, states.size):
@@ -247,7 +248,7 @@ def add(
 
 @part
 def shift_count(m: Memory, transition: Transition, by: Int) -> bool:
-    """Change the bare count of a transition, and nothing else; refuse to go below zero."""
+    """Change only the count of a transition; return False if it would become negative."""
     state, a, _, next_state, terminal = transition
     s = find(m.key, m.slot, state)
     if s == NIL:
@@ -269,7 +270,7 @@ def shift_count(m: Memory, transition: Transition, by: Int) -> bool:
 
 @part
 def first_missing(m: Memory, columns: Columns) -> Int:
-    """Return the number of the first transition that could not be deleted after those before it."""
+    """Return the index of the first transition that could not be deleted after those before it."""
     found = columns[0].size
     for i in range(columns[0].size):
         if not shift_count(m, transition_at(columns, i), -1):
@@ -292,7 +293,7 @@ def delete(
     min_priority: Float,
     noise: Float,
 ) -> Int:
-    """Delete all these transitions, or none: return the number of the first that is not there."""
+    """Delete all these transitions or none; return the index of the first one missing."""
     columns = (states, actions, rewards, next_states, terminals)
     constants = Constants(discount, min_priority, noise)
     if states.size > 1:
@@ -314,21 +315,21 @@ def shift_reward(
     constants = Constants(discount, min_priority, noise)
     m.offset[s, a] += change
     change_q(m, s, a, change)
-    settle(m, s, constants)
+    refresh_value(m, s, constants)
 
 
 # --- sweeping -------------------------------------------------------------------------------------
 
 
 @part
-def tell_predecessors(m: Memory, t: Int, constants: Constants) -> Int:
-    """Pass the change of V(t) on to every Q(s, a) that leads to t (Algorithm 2, lines 4-10).
+def backup_predecessors(m: Memory, t: Int, constants: Constants) -> Int:
+    """Propagate the change of V(t) to every Q(s, a) that leads to t (Algorithm 2, lines 4-10).
 
-    This is where the time goes, and what `change_q` and `settle` do is written out for it: where
-    the fields of a row are follows from one product (see memory.py), and V(s) needs a look at all
-    actions only if the best one has become worse.
+    This is the hot loop, so `change_q` and `refresh_value` are written out here: one product gives
+    the position of all fields of a row (see memory.py), and V(s) needs a maximum over all actions
+    only if the best action has become worse.
     """
-    forget(m, t)
+    dequeue(m, t)
     v = m.q[t, np.uint64(m.best[t])]
     if v == -np.inf:
         v = 0.0
@@ -361,7 +362,7 @@ def tell_predecessors(m: Memory, t: Int, constants: Constants) -> Int:
         best = np.uint64(m.i2[best_at])
         if a == best:
             if new < old:
-                settle(m, s, constants)
+                refresh_value(m, s, constants)
                 continue
         elif new > m.f8[q_at + best]:
             m.i2[best_at] = a
@@ -374,8 +375,8 @@ def tell_predecessors(m: Memory, t: Int, constants: Constants) -> Int:
 
 @part
 def sweep_batch(m: Memory, batch: NDArray[Any], budget: Int, constants: Constants) -> Int:
-    """Finish the next few states of the queue; return the number of backups, or NIL if none."""
-    taken = take(m, batch, budget)
+    """Back up the next few states of the queue; return the backups done, NIL if it is empty."""
+    taken = pop_batch(m, batch, budget)
     if taken == 0:
         return np.int64(NIL)
     backups = 0
@@ -386,7 +387,7 @@ def sweep_batch(m: Memory, batch: NDArray[Any], budget: Int, constants: Constant
             for i in range(start, start + np.uint64(m.block[t, LENGTH])):
                 prefetch(m.u, np.uint64(m.edge[i]) & np.uint64(STATE_MASK))
         if j >= AHEAD:
-            backups += tell_predecessors(m, np.uint64(batch[j - AHEAD, 0]), constants)
+            backups += backup_predecessors(m, np.uint64(batch[j - AHEAD, 0]), constants)
     m.meta[BACKUPS] += backups
     return backups
 
@@ -395,7 +396,7 @@ def sweep_batch(m: Memory, batch: NDArray[Any], budget: Int, constants: Constant
 def sweep(
     m: Memory, batch: NDArray[Any], budget: Int, discount: Float, min_priority: Float, noise: Float
 ) -> Int:
-    """Do backups in the order of the queue until the budget is spent or the queue is empty."""
+    """Do backups in the queue's order until the budget is spent or the queue is empty."""
     constants = Constants(discount, min_priority, noise)
     done = 0
     while done < budget:

@@ -1,15 +1,15 @@
-"""What a table is made of: flat arrays, and how they lie in memory.
+"""The memory of a table: flat arrays and their layout.
 
-A backup reads and writes most of what is known about one state, at a place that is rarely in the
-cache. All of that is therefore kept in one row of bytes per state, aligned to the 64 bytes of a
-cache line (exactly one line up to three actions):
+A backup reads and writes most fields of one state, which is rarely in the cache. These fields are
+therefore stored in one row of bytes per state, aligned to the 64 bytes of a cache line (exactly one
+line for up to three actions):
 
     bytes  8   8 A    4 A    4 A   4      2    2
            u   q      carry  n     place  tag  best
 
-The arrays of these names are strided views into the rows; `f8`, `f4`, `i4` and `i2` are all their
-bytes as flat arrays of numbers, for the innermost loop, which so computes the place of a row only
-once, and finds the fields in it by `row_layout`. What only adding and deleting need lies elsewhere.
+The arrays with these names are strided views into the rows. `f8`, `f4`, `i4` and `i2` are the same
+bytes as flat arrays of numbers, for the innermost loop: it computes the position of a row once and
+finds the fields by `row_layout`. Fields that only adding and deleting need are stored elsewhere.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ MAX_ACTIONS = 256
 MAX_STATES = 1 << 28
 MAX_EDGES = (1 << 31) - 1
 MIN_STATES, MIN_EDGES = 1024, 4096
-"""the room a table begins with"""
+"""the initial capacity of a table"""
 MAX_COUNT = (1 << 27) - 1
 """an edge is one word: 28 bits for its state, 8 for its action, 27 for its count"""
 
@@ -35,7 +35,7 @@ PAIR_MASK = (1 << COUNT_SHIFT) - 1
 ONE_COUNT = 1 << COUNT_SHIFT
 
 CHUNK = 16
-"""words in a chunk of a bucket: the number of the next chunk, and up to 15 states"""
+"""words in a chunk of a bucket: the index of the next chunk, and up to 15 states"""
 N_BUCKETS = 255
 HEAD, HEAD_AT, TAIL, TAIL_AT = range(4)
 """columns of `ends`"""
@@ -52,9 +52,9 @@ N_SIZE_CLASSES = 32
     QUEUED,  # states in the queue
     FREE_CHUNK,  # first of the free chunks
     CHUNKS_USED,  # chunks ever used
-    POPS,  # states taken from the queue so far
+    POPS,  # states popped from the queue so far
     BACKUPS,  # updates of a Q(s, a) so far
-    TRANSITIONS,  # transitions counted, each as often as it was added
+    TRANSITIONS,  # the sum of all counts
     STATES,  # states with outgoing transitions
     N_META,
 ) = range(13)
@@ -62,24 +62,24 @@ N_SIZE_CLASSES = 32
 
 
 class Memory(NamedTuple):
-    """The arrays of a table, as its kernels see them; S states, A actions."""
+    """The arrays of a table, as the kernels see them; S states, A actions."""
 
     u: NDArray[np.float64]
-    """[S] U(s): the value of s that its predecessors have been told"""
+    """[S] U(s): the value of s last propagated to its predecessors"""
     q: NDArray[np.float64]
     """[S, A] Q(s, a); -inf where a was never taken in s"""
     carry: NDArray[np.float32]
-    """[S, A] what rounding has cut off Q(s, a) so far: the exact value is q + carry"""
+    """[S, A] the rounding error of Q(s, a): the exact value is q + carry"""
     n: NDArray[np.int32]
     """[S, A] N(s, a): how often a was taken in s"""
     place: NDArray[np.int32]
-    """[S] where s stands in the queue, if it does"""
+    """[S] the position of s in the queue, if it is queued"""
     tag: NDArray[np.int16]
     """[S] 0: not queued; otherwise 1 + its bucket (1 with the exact queue)"""
     best: NDArray[np.int16]
     """[S] the action with the highest Q(s, a), so that V(s) = Q(s, best)"""
     block: NDArray[np.int32]
-    """[S, 4] where the predecessors of s are: offset and length in `edge`, 1 + log2 of room"""
+    """[S, 4] the block of predecessors of s: offset and length in `edge`, 1 + log2 of its size"""
     edge: NDArray[np.int64]
     """[P] pool of predecessors (s, a) with their counts, one word each, contiguous per successor"""
     free_block: NDArray[np.int64]
@@ -91,9 +91,9 @@ class Memory(NamedTuple):
     reward: NDArray[np.float64]
     """[S, A] sum of the rewards"""
     reward_carry: NDArray[np.float64]
-    """[S, A] what rounding has cut off that sum"""
+    """[S, A] the rounding error of that sum"""
     offset: NDArray[np.float64]
-    """[S, A] what `set_reward` adds to E[r|s,a]; [0, A] until it is first called"""
+    """[S, A] the offset that `set_reward` adds to E[r|s,a]; [0, A] until it is first called"""
     terminal: NDArray[np.int32]
     """[S, A] how often a ended the episode in s"""
     chunk: NDArray[np.int32]
@@ -101,7 +101,7 @@ class Memory(NamedTuple):
     ends: NDArray[np.int32]
     """[buckets, 4] head and tail of each bucket"""
     heap: NDArray[np.int32]
-    """[S] the exact queue, a binary heap; [0] with the bucketed one"""
+    """[S] the exact queue, a binary heap; [0] with the bucketed queue"""
     priority: NDArray[np.float64]
     """[S] |U - V| of the states in the heap; [0] with the bucketed queue"""
     meta: NDArray[np.int64]
@@ -110,16 +110,16 @@ class Memory(NamedTuple):
     f4: NDArray[np.float32]
     i4: NDArray[np.int32]
     i2: NDArray[np.int16]
-    """the rows of all states, one after the other"""
+    """the rows of all states, as flat arrays"""
 
 
 IN_ROWS = ("u", "q", "carry", "n", "place", "tag", "best")
 FLAT = ("f8", "f4", "i4", "i2")
-"""the two ways to see the rows"""
+"""the two kinds of views of the rows"""
 
 
 class Row(NamedTuple):
-    """At which byte of a state's row its fields begin, U at 0, and how many bytes it has."""
+    """The byte offset of each field in a state's row (U is at 0), and the size of the row."""
 
     q: int
     carry: int
@@ -131,7 +131,7 @@ class Row(NamedTuple):
 
 
 def row_layout(n_actions: int) -> Row:
-    """Return where the fields of a row are; Numba compiles this for the kernels, too."""
+    """Return the layout of a row; Numba also compiles this for the kernels."""
     q = 8
     carry = q + 8 * n_actions
     n = carry + 4 * n_actions
@@ -143,7 +143,7 @@ def row_layout(n_actions: int) -> Row:
 
 
 def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offsets: bool) -> Memory:
-    """Return the memory of an empty table with room for so many states and edges."""
+    """Return the memory of an empty table with this capacity for states and edges."""
     row = row_layout(n_actions)
     rows = _aligned_bytes(n_states, row.size)
 
@@ -186,28 +186,28 @@ def allocate(n_actions: int, n_states: int, n_edges: int, *, exact: bool, offset
 
 
 def _aligned_bytes(rows: int, width: int) -> NDArray[np.uint8]:
-    """Return zeroed bytes whose rows begin at multiples of the 64 bytes of a cache line."""
+    """Return zeroed bytes whose rows begin at the start of a cache line of 64 bytes."""
     raw = np.zeros(rows * width + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + rows * width].reshape(rows, width)
 
 
 def copy_into(new: Memory, old: Memory) -> None:
-    """Copy a table's memory into a larger one; only the hash table is left to be rebuilt."""
+    """Copy a table's memory into a larger one; the hash table must then be rebuilt."""
     for name, source in old._asdict().items():
         if name not in ("slot", *IN_ROWS, *FLAT[1:]):
             getattr(new, name)[: len(source)] = source
 
 
 def in_use(m: Memory) -> NDArray[np.bool_]:
-    """Tell of each row ever used whether a state is in it now."""
+    """Tell for each row ever used whether it holds a state now."""
     rows = slice(0, int(m.meta[SLOTS]))
     used: NDArray[np.bool_] = (m.n[rows] > 0).any(axis=1) | (m.block[rows, LENGTH] > 0)
     return used
 
 
 def nbytes(m: Memory) -> int:
-    """Return the bytes of all arrays, rows counted once."""
+    """Return the total size of all arrays in bytes; rows are counted once."""
     others = (array for name, array in m._asdict().items() if name not in (*IN_ROWS, *FLAT[1:]))
     total: int = sum(array.nbytes for array in others)
     return total

@@ -1,7 +1,7 @@
-"""What is told of an event from those in states nearby: the less, the farther and older they are.
+"""Means over events in nearby states, weighted by Hamming distance and age; not in the paper.
 
-Events are given in columns, oldest first, and always summed from the newest to the oldest: the same
-events have the same means to the last bit, whatever came and went in between.
+Events are given in columns, oldest first, and always summed from newest to oldest: the same events
+give the same mean to the last bit, whatever was added and deleted in between.
 """
 
 import math
@@ -15,54 +15,54 @@ from vast.planning.memory import NIL
 
 
 class Events(NamedTuple):
-    """What happened, oldest first."""
+    """Events, such as ends of episodes, in columns, oldest first."""
 
     keys: NDArray[np.uint64]
-    """the states in which it did"""
+    """the state of each event"""
     actions: NDArray[np.uint8]
-    """that led to it"""
+    """the action that led to it"""
     times: NDArray[np.int64]
-    """when it did"""
+    """when it happened"""
     values: NDArray[np.float64]
-    """what it brought"""
+    """its reward"""
     expected: NDArray[np.float64]
-    """what the older ones nearby had brought since the world was last seen to change; nan: none"""
+    """the mean of the older events nearby, since the last change point; nan if there are none"""
     since: NDArray[np.int64]
-    """when that was; NIL: never"""
+    """the time of that change point; NIL if there is none"""
 
 
-class Manner(NamedTuple):
-    """How means are made over the events of an action."""
+class Proximity(NamedTuple):
+    """How events are weighted in a mean."""
 
     decay: NDArray[np.float64]
-    """how much an event counts by how far its state is, in bits; beyond the last, nothing"""
+    """the weight for each distance in bits; 0 beyond the last entry"""
     horizon: Float
-    """the age at which it counts 1/e as much"""
+    """the age at which the weight has fallen to 1/e"""
 
 
 @part
-def nearness(events: Events, j: Int, key: Int, action: Int, manner: Manner) -> Float:
-    """Return how much event j counts for a state and an action, 0 if it is out of reach."""
+def nearness(events: Events, j: Int, key: Int, action: Int, proximity: Proximity) -> Float:
+    """Return the weight of event j for a state and an action, 0 if it is out of reach."""
     if events.actions[j] != action:
         return 0.0
     far = popcount(events.keys[j] ^ key)
-    return manner.decay[far] if far < manner.decay.size else 0.0
+    return proximity.decay[far] if far < proximity.decay.size else 0.0
 
 
 @part
-def mean_at(events: Events, i: Int, first: Int, end: Int, manner: Manner) -> Float:
-    """Return the mean of the events from `first` until `end` at the place of event i, or nan.
+def mean_at(events: Events, i: Int, first: Int, end: Int, proximity: Proximity) -> Float:
+    """Return the mean of the events from `first` to before `end` near event i, or nan.
 
-    Ages are told from the newest of them: where nothing happened lately, old events count.
+    Ages are relative to the newest event nearby: where there are no recent events, old ones count.
     """
     newest = NIL
     total = value = 0.0
     for j in range(end - 1, first - 1, -1):
-        share = nearness(events, j, events.keys[i], events.actions[i], manner)
+        share = nearness(events, j, events.keys[i], events.actions[i], proximity)
         if share > 0:
             if newest == NIL:
                 newest = events.times[j]
-            share *= math.exp((events.times[j] - newest) / manner.horizon)
+            share *= math.exp((events.times[j] - newest) / proximity.horizon)
             total += share
             value += share * events.values[j]
     return value / total
@@ -73,44 +73,44 @@ def mark(
     events: Events,
     keys: NDArray[np.uint64],
     actions: NDArray[np.uint8],
-    manner: Manner,
+    proximity: Proximity,
     marks: NDArray[np.bool_],
 ) -> None:
-    """Mark the events that are within reach of one of these states with its action."""
+    """Mark the events within reach of one of these states with the same action."""
     for i in range(keys.size):
         for j in range(events.keys.size):
-            if not marks[j] and nearness(events, j, keys[i], actions[i], manner) > 0:
+            if not marks[j] and nearness(events, j, keys[i], actions[i], proximity) > 0:
                 marks[j] = True
 
 
 class Surprises(NamedTuple):
-    """When the world is held to have changed."""
+    """The change-point rule: N surprises among the last `among` events with an expectation."""
 
     least: Float
-    """by how much an event must differ from what was expected to be a surprise"""
+    """the difference from the expected value above which an event is a surprise"""
     among: Int
-    """of so many events in a row before which anything was expected at all,"""
+    """the number of consecutive events with an expectation that are considered"""
     rows: NDArray[np.int64]
-    """so many must be surprises; scratch, [N] each: their rows,"""
+    """scratch, [N]: the rows of the last N surprises"""
     ordinals: NDArray[np.int64]
-    """and how many events they come after before which anything was expected"""
+    """scratch, [N]: their ordinal numbers among the events with an expectation"""
 
 
 @kernel
 def last_change(
-    events: Events, marks: NDArray[np.bool_], manner: Manner, surprises: Surprises
+    events: Events, marks: NDArray[np.bool_], proximity: Proximity, surprises: Surprises
 ) -> Int:
-    """Return the row of the first event of the world as it is: the first of many surprises at once.
+    """Return the row of the last change point, the first of many surprises; 0 if there is none.
 
-    Goes through all events as they happened. What was expected before each is noted in it; it is
-    told anew for those that are marked and those that have come to be in another world.
+    Goes through all events in order. The expectation of each event is stored with it, and computed
+    again only for marked events and for those whose last change point has moved.
     """
     rows, ordinals = surprises.rows, surprises.ordinals
     first = n_expected = n_surprises = 0
     since = NIL
     for i in range(events.keys.size):
         if marks[i] or events.since[i] != since:
-            events.expected[i] = mean_at(events, i, first, i, manner)
+            events.expected[i] = mean_at(events, i, first, i, proximity)
             events.since[i] = since
         if math.isnan(events.expected[i]):
             continue
@@ -129,9 +129,13 @@ def last_change(
 
 @kernel
 def means(
-    events: Events, marks: NDArray[np.bool_], first: Int, manner: Manner, out: NDArray[np.float64]
+    events: Events,
+    marks: NDArray[np.bool_],
+    first: Int,
+    proximity: Proximity,
+    out: NDArray[np.float64],
 ) -> None:
-    """Write what is to be expected at the place of each marked event, from `first` on, or nan."""
+    """Write the mean of the events from `first` on near each marked event, or nan."""
     for i in range(events.keys.size):
         if marks[i]:
-            out[i] = mean_at(events, i, first, events.keys.size, manner)
+            out[i] = mean_at(events, i, first, events.keys.size, proximity)

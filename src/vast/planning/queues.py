@@ -1,16 +1,16 @@
-"""The priority queue of prioritized sweeping, in two forms behind two functions.
+"""The priority queue of prioritized sweeping: two implementations behind two functions.
 
-`set_priority` puts a state into the queue, moves it or takes it out; `take` hands out the next.
+`set_priority` inserts, moves or removes a state; `pop_batch` pops the next states.
 
-The bucketed queue (the default) keeps four first-in, first-out buckets per octave of priority, and
-every operation takes constant time. A bucket is a list of chunks, each one cache line, so that the
-next states can be fetched together and moving a state touches nothing of its neighbours. A moved
-state leaves its old entry behind: an entry counts only while the state points back at it. When the
-chunks run out, `compact` drops the entries that no longer count; there is room for twice as many
-entries as states, so that this happens rarely.
+The bucketed queue (the default) has four first-in, first-out buckets per octave of priority, and
+every operation takes constant time. A bucket is a linked list of chunks, each one cache line, so
+that the next states can be prefetched together and moving a state does not touch its neighbours. A
+state that moves leaves its old entry behind: an entry is valid only while the state points back to
+it. When the chunks run out, `compact` drops the stale entries. There is space for twice as many
+entries as states, so this happens rarely.
 
-The exact queue is a binary heap in the order of priority, and of the key where priorities are
-equal: the order of the plain-Python reference, for research on the order of backups.
+The exact queue is a binary heap ordered by priority, then by key: the order of the plain-Python
+reference, for research on the order of backups.
 """
 
 from typing import Any
@@ -38,23 +38,23 @@ from vast.planning.memory import (
 )
 
 BATCH = 16
-"""how many entries are taken from the buckets at once"""
+"""how many entries are popped from the buckets at once"""
 OCTAVE_BITS = 2
 """2**2 buckets per octave"""
 LOWEST = (1023 - 43) << OCTAVE_BITS
-"""the buckets begin at 2**-43 and end at about 10**6; what lies beyond goes into the outermost"""
+"""buckets range from 2**-43 to about 10**6; priorities outside go into the first or last"""
 
 
 @part
 def bucket(priority: Float) -> Int:
-    """Return the bucket of a priority: its exponent and the leading bits of its fraction."""
+    """Return the bucket of a priority: its exponent and the leading bits of its mantissa."""
     level: Int = (np.float64(priority).view(np.int64) >> (52 - OCTAVE_BITS)) - LOWEST
     return np.uint64(min(max(level, 0), N_BUCKETS - 1))
 
 
 @part
 def set_priority(m: Memory, s: Int, priority: Float, limit: Float) -> None:
-    """Give state s this priority, or take it out of the queue if that is not above the limit."""
+    """Set the priority of state s, or remove s from the queue if it is not above the limit."""
     if m.heap.shape[0] > 0:
         heap_set(m, s, priority, limit)
     elif priority > limit:
@@ -71,19 +71,19 @@ def set_priority(m: Memory, s: Int, priority: Float, limit: Float) -> None:
 
 
 @part
-def forget(m: Memory, s: Int) -> None:
-    """Take state s out of the queue."""
+def dequeue(m: Memory, s: Int) -> None:
+    """Remove state s from the queue."""
     set_priority(m, s, 0.0, 0.0)
 
 
 @part
-def take(m: Memory, batch: NDArray[Any], budget: Int) -> Int:
-    """Move the next states from the queue into `batch`; return how many.
+def pop_batch(m: Memory, batch: NDArray[Any], budget: Int) -> Int:
+    """Pop the next states into `batch`; return how many.
 
-    No more than are needed for `budget` backups, the last one's number of predecessors aside.
+    Pops no more states than `budget` backups need; the last state is always backed up completely.
     """
     if m.heap.shape[0] > 0:
-        return heap_take(m, batch)
+        return heap_pop(m, batch)
     taken = 0
     while taken == 0:
         entries = next_entries(m, batch)
@@ -107,14 +107,14 @@ def take(m: Memory, batch: NDArray[Any], budget: Int) -> Int:
     return taken
 
 
-# --- buckets --------------------------------------------------------------------------------------
+# --- the bucketed queue ---------------------------------------------------------------------------
 
 
 @part
 def next_entries(m: Memory, batch: NDArray[Any]) -> Int:
-    """Cut the next entries, out of date or not, off the highest buckets; return how many.
+    """Take the next entries, stale or not, from the highest buckets; return how many.
 
-    They are cut off together, so that the rows of all are on their way before the first is needed.
+    They are taken together, so that all their rows are prefetched before the first is needed.
     """
     entries = 0
     b = m.meta[TOP]
@@ -147,7 +147,7 @@ def next_entries(m: Memory, batch: NDArray[Any]) -> Int:
 
 @part
 def append(m: Memory, s: Int, b: Int) -> None:
-    """Write state s at the end of bucket b."""
+    """Append state s to bucket b."""
     if m.ends[b, TAIL] == NIL or m.ends[b, TAIL_AT] == CHUNK:
         extend(m, b)
     c, at = np.uint64(m.ends[b, TAIL]), np.uint64(m.ends[b, TAIL_AT])
@@ -158,7 +158,7 @@ def append(m: Memory, s: Int, b: Int) -> None:
 
 @rare
 def extend(m: Memory, b: Int) -> None:
-    """Give bucket b a last chunk with room in it."""
+    """Make room at the end of bucket b, with a new chunk if necessary."""
     if m.meta[FREE_CHUNK] == NIL and m.meta[CHUNKS_USED] == m.chunk.shape[0]:
         compact(m)
         if m.ends[b, TAIL] != NIL and m.ends[b, TAIL_AT] < CHUNK:
@@ -182,14 +182,14 @@ def extend(m: Memory, b: Int) -> None:
 
 @part
 def release_chunk(m: Memory, c: Int) -> None:
-    """Put a chunk on the list of free ones."""
+    """Put a chunk on the free list."""
     m.chunk[c, 0] = m.meta[FREE_CHUNK]
     m.meta[FREE_CHUNK] = c
 
 
 @rare
 def compact(m: Memory) -> None:
-    """Drop the entries that are out of date, in place, keeping the order of the others."""
+    """Drop the stale entries, in place, keeping the order of the others."""
     for b in range(N_BUCKETS):
         c, at = m.ends[b, HEAD], m.ends[b, HEAD_AT]
         if c == NIL:
@@ -221,12 +221,12 @@ def compact(m: Memory) -> None:
             release_chunk(m, to)
 
 
-# --- the heap -------------------------------------------------------------------------------------
+# --- the exact queue ------------------------------------------------------------------------------
 
 
 @part
 def before(m: Memory, s: Int, t: Int) -> bool:
-    """Tell whether state s comes out of the exact queue before t."""
+    """Tell whether state s is popped before state t."""
     if m.priority[s] == m.priority[t]:
         return bool(m.key[s] < m.key[t])
     return bool(m.priority[s] > m.priority[t])
@@ -234,14 +234,14 @@ def before(m: Memory, s: Int, t: Int) -> bool:
 
 @part
 def heap_put(m: Memory, i: Int, s: Int) -> None:
-    """Write state s at place i of the heap."""
+    """Write state s at position i of the heap."""
     m.heap[i] = s
     m.place[s] = i
 
 
 @part
 def heap_rise(m: Memory, i: Int) -> Int:
-    """Move the entry at i up to where it belongs; return where."""
+    """Sift the entry at i up; return its new position."""
     s = m.heap[i]
     while i > 0 and before(m, s, m.heap[(i - 1) // 2]):
         heap_put(m, i, m.heap[(i - 1) // 2])
@@ -252,7 +252,7 @@ def heap_rise(m: Memory, i: Int) -> Int:
 
 @part
 def heap_sink(m: Memory, i: Int) -> None:
-    """Move the entry at i down to where it belongs."""
+    """Sift the entry at i down."""
     s = m.heap[i]
     size = m.meta[QUEUED]
     while 2 * i + 1 < size:
@@ -268,7 +268,7 @@ def heap_sink(m: Memory, i: Int) -> None:
 
 @rare
 def heap_set(m: Memory, s: Int, priority: Float, limit: Float) -> None:
-    """Do what `set_priority` does, with the heap."""
+    """Do what `set_priority` does, on the heap."""
     if priority > limit:
         if m.tag[s] == 0:
             m.tag[s] = 1
@@ -282,7 +282,7 @@ def heap_set(m: Memory, s: Int, priority: Float, limit: Float) -> None:
 
 @part
 def heap_remove(m: Memory, i: Int) -> None:
-    """Take the entry at i out of the heap."""
+    """Remove the entry at i from the heap."""
     m.tag[m.heap[i]] = 0
     m.meta[QUEUED] -= 1
     last = m.heap[m.meta[QUEUED]]
@@ -292,8 +292,8 @@ def heap_remove(m: Memory, i: Int) -> None:
 
 
 @rare
-def heap_take(m: Memory, batch: NDArray[Any]) -> Int:
-    """Move the first state of the heap into `batch`; return 1, or 0 if there is none."""
+def heap_pop(m: Memory, batch: NDArray[Any]) -> Int:
+    """Pop the first state of the heap into `batch`; return 1, or 0 if the heap is empty."""
     if m.meta[QUEUED] == 0:
         return 0
     batch[0, 0] = m.heap[0]

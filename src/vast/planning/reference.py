@@ -1,7 +1,8 @@
-"""The table in plain Python, line by line after the paper: the oracle the fast one is held to.
+"""The table in plain Python, line by line as in the paper: the oracle for the fast table.
 
-Dictionaries, a heap and the formulas of the supplement's Algorithm 2 as they stand there; nothing
-is done for speed. The line numbers in the comments are those of the algorithm.
+Dictionaries, a heap, and the formulas of the supplement's Algorithm 2; nothing is optimized. The
+comments give the line numbers of the algorithm, in which every statement and every end of a loop or
+condition has its number. A test checks that each is cited exactly once, in order.
 """
 
 import heapq
@@ -13,17 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 Pair = tuple[int, int]
+"""a state and an action"""
 
 
 class ReferenceTable:
-    """Counted transitions and prioritized sweeping with small backups, as TransitionTable."""
+    """Counted transitions and prioritized sweeping with small backups, like TransitionTable."""
 
     def __init__(self, n_actions: int, discount: float = 0.99, min_priority: float = 5e-5) -> None:
         self.n_actions = n_actions
         self.discount = discount
         self.min_priority = min_priority
         self.noise = 64 * sys.float_info.epsilon / (1 - discount)
-        """differences below this part of a value are rounding, and could circle for ever"""
+        """relative changes of a value below this are rounding errors, and could circle forever"""
         self.v: defaultdict[int, float] = defaultdict(float)
         self.u: defaultdict[int, float] = defaultdict(float)
         self.q_values: defaultdict[Pair, float] = defaultdict(float)
@@ -38,68 +40,84 @@ class ReferenceTable:
         self._heap: list[tuple[float, int]] = []
         self._priority: dict[int, float] = {}
 
+    # line 1: the endless loop is the agent's; it calls `add`, `delete` and, through
+    # `InlineSweeper.plan`, `sweep`.
+
+    def sweep(self, max_backups: int | None = None) -> int:
+        """Do backups in the order of priority; return how many.
+
+        The algorithm sweeps until there are transitions to add or delete; here a budget ends it.
+        """
+        budget = math.inf if max_backups is None else max_backups
+        done = 0
+        while done < budget and self._priority:  # line 2
+            state = self._pop()  # line 3
+            change = self.v[state] - self.u[state]  # line 4
+            self.u[state] = self.v[state]  # line 5
+            for pair, count in self.predecessors[state].items():  # line 6
+                if count > 0:
+                    self.q_values[pair] += self.discount * change * count / self.n[pair]  # line 7
+                    self._refresh_value(pair[0])  # lines 8-9
+                    done += 1
+        # lines 10-11: the ends of the two loops
+        self.total_backups += done
+        return done
+
+    # line 12: the loop over the add queue is `kernels.add`, which `TransitionTable.add_many` calls
+
     def add(self, state: int, action: int, reward: float, next_state: int | None) -> None:
-        """Count a transition; next_state None ends the episode."""
+        """Add a transition; `next_state=None` makes it terminal."""
         pair = (state, action)
-        self.n[pair] += 1  # 13
+        self.n[pair] += 1  # line 13
         if next_state is None:
             self.terminals[pair] += 1
         else:
             self.predecessors[next_state][pair] += 1
         self.rewards[pair] += reward
         n, q = self.n[pair], self.q_values[pair]
-        self.q_values[pair] = (q * (n - 1) + reward + self._future(next_state)) / n  # 14
-        self._settle(state)  # 15, 16
+        self.q_values[pair] = (q * (n - 1) + reward + self._future(next_state)) / n  # line 14
+        self._refresh_value(state)  # lines 15-16
+
+    # line 17: the end of that loop
+    # line 18: the loop over the delete queue is `kernels.delete`, which
+    # `TransitionTable.delete_many` calls
 
     def delete(self, state: int, action: int, reward: float, next_state: int | None) -> None:
-        """Uncount a transition; KeyError, and nothing changed, if it is not there."""
+        """Delete a transition; if it is not in the table, raise KeyError and change nothing."""
         pair = (state, action)
         counts = self.terminals if next_state is None else self.predecessors[next_state]
         if counts[pair] == 0:
             raise KeyError((state, action, next_state))
         counts[pair] -= 1
-        self.n[pair] -= 1  # 19
+        self.n[pair] -= 1  # line 19
         self.rewards[pair] -= reward
         n, q = self.n[pair], self.q_values[pair]
-        if n > 0:
+        if n > 0:  # line 20
             future = self._future(next_state)
-            self.q_values[pair] = (q * (n + 1) - (reward + future)) / n  # 21
-        else:
-            self.q_values[pair] = self.rewards[pair] = 0.0  # 23
-        self._settle(state)  # 25-30
+            self.q_values[pair] = (q * (n + 1) - (reward + future)) / n  # line 21
+        else:  # line 22
+            self.q_values[pair] = self.rewards[pair] = 0.0  # lines 23-24
+        self._refresh_value(state)  # lines 25-30
 
-    def sweep(self, max_backups: int | None = None) -> int:
-        """Do backups in the order of priority; return how many."""
-        budget = math.inf if max_backups is None else max_backups
-        done = 0
-        while done < budget and self._priority:
-            state = self._pop()  # 3
-            change = self.v[state] - self.u[state]  # 4
-            self.u[state] = self.v[state]  # 5
-            for pair, count in self.predecessors[state].items():  # 6
-                if count > 0:
-                    self.q_values[pair] += self.discount * change * count / self.n[pair]  # 7
-                    self._settle(pair[0])  # 8, 9
-                    done += 1
-        self.total_backups += done
-        return done
+    # lines 31-32: the ends of that loop and of the endless loop
 
     def q(self, state: int) -> NDArray[np.float64]:
-        """Return Q(s, a) for each action, nan where it was never taken."""
+        """Return Q(s, a) for each action, nan for actions never taken in this state."""
         pairs = [(state, a) for a in range(self.n_actions)]
         return np.array([self.q_values[pair] if self.n[pair] else np.nan for pair in pairs])
 
     def value(self, state: int) -> float:
-        """Return V(s), 0 for a state in which nothing was done."""
+        """Return V(s); 0 for a state in which no action was taken."""
         return self.v[state]
 
     def estimate(
         self, state: int, width: float = 0.0, caution: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the neighbour estimate for each action and the distance it comes from.
+        """Return the neighbour estimate for each action, and the distance of the nearest states.
 
-        Each is lowered by so many standard errors, for which states count the less, the farther
-        they are than the nearest of all; a value is not known better than what a step costs.
+        `caution` lowers each estimate by this many standard errors. For these, visits count less
+        the farther an action's nearest states are beyond the nearest of all actions, and a value
+        has at least the relative error 1 - discount, the fraction of it lost per step.
         """
         visits, spread = np.ones(self.n_actions), np.zeros(self.n_actions)
         q, distance = np.zeros(self.n_actions), np.full(self.n_actions, -1)
@@ -107,7 +125,7 @@ class ReferenceTable:
             far = {s: (state ^ s).bit_count() for (s, a), n in self.n.items() if a == action and n}
             if far:
                 nearest = distance[action] = min(far.values())
-                # Beyond 7 widths a state would count less than a thousandth of the nearest.
+                # Beyond 7 widths, the weight of a state is below a thousandth of the nearest's.
                 near = {s: d - nearest for s, d in far.items() if d - nearest <= 7 * width}
                 share = {
                     s: self.n[s, action] * (math.exp(-d / width) if d else 1.0)
@@ -128,14 +146,14 @@ class ReferenceTable:
 
     @property
     def queue_length(self) -> int:
-        """How many states wait to be swept from."""
+        """How many states are in the priority queue."""
         return len(self._priority)
 
     def _future(self, next_state: int | None) -> float:
         return 0.0 if next_state is None else self.discount * self.u[next_state]
 
-    def _settle(self, state: int) -> None:
-        """Find V(s), and queue s if its predecessors should hear of it."""
+    def _refresh_value(self, state: int) -> None:
+        """Recompute V(s), 0 if no action was taken in s, and add or update s in the queue."""
         pairs = [(state, a) for a in range(self.n_actions)]
         value = max((self.q_values[pair] for pair in pairs if self.n[pair] > 0), default=0.0)
         self.v[state] = value
@@ -147,7 +165,7 @@ class ReferenceTable:
             self._priority.pop(state, None)
 
     def _pop(self) -> int:
-        """Return the state of highest priority; entries that are out of date are passed over."""
+        """Pop the state of highest priority; skip stale entries of the heap."""
         while True:
             priority, state = heapq.heappop(self._heap)
             if self._priority.get(state) == -priority:

@@ -1,7 +1,7 @@
-"""When planning runs: inline, with a budget per call, or in the background, as in the paper.
+"""When planning runs: inline, with a budget per call, or in a background thread, as in the paper.
 
-Both are started, asked to `plan` once per step of the agent, and stopped; which one it is makes no
-difference to the caller. Inline planning is deterministic. Background planning uses another core.
+Both have the same methods: `start`, `plan` once per step of the agent, and `stop`. Inline planning
+is deterministic. Background planning uses another core.
 """
 
 import atexit
@@ -11,52 +11,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from vast.planning.gate import AWAY, EMPTY, Alone, Gate
+from vast.planning.gate import AWAY, EMPTY, Gate, OpenGate
 from vast.planning.table import TransitionTable
 
 
 class Statistics(NamedTuple):
-    """What a sweeper has done since it was started."""
+    """How much a sweeper has planned since it was started."""
 
     backups: int
+    """backups done"""
     seconds: float
-    """time spent sweeping"""
+    """time spent on them"""
 
     @property
     def backups_per_second(self) -> float:
-        """Return the speed while sweeping, 0 if there was nothing to sweep."""
+        """The speed while sweeping, 0 if there was nothing to sweep."""
         return self.backups / self.seconds if self.seconds > 0 else 0.0
 
 
 class Sweeper(Protocol):
-    """Something that keeps a table's values up to date."""
+    """Keeps a table's values up to date by prioritized sweeping."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start planning."""
 
     def plan(self) -> int:
-        """Plan as much as one call should; return the backups done since the last call."""
+        """Plan for one step of the agent; return the backups done since the last call."""
 
     def stop(self) -> None:
-        """End."""
+        """Stop planning."""
 
     @property
     def statistics(self) -> Statistics:
-        """What has been done since the start."""
+        """How much was planned since the start."""
 
 
 class InlineSweeper:
-    """Plans when asked to, up to a budget of backups per call."""
+    """Plans in the calling thread, up to a budget of backups per call of `plan`."""
 
     def __init__(self, table: TransitionTable, budget: int) -> None:
         if budget < 0:
-            raise ValueError(f"budget {budget}: allowed is 0 or more backups")
+            raise ValueError(f"budget must be 0 or more backups, got {budget}")
         self.table = table
         self.budget = budget
         self._statistics = Statistics(0, 0.0)
 
     def start(self) -> None:
-        """Forget the statistics of earlier runs."""
+        """Reset the statistics."""
         self._statistics = Statistics(0, 0.0)
 
     def plan(self) -> int:
@@ -69,16 +70,16 @@ class InlineSweeper:
         return backups
 
     def stop(self) -> None:
-        """Do nothing: planning ends with each call."""
+        """Do nothing: planning ends with each call of `plan`."""
 
     @property
     def statistics(self) -> Statistics:
-        """What has been done since the start."""
+        """How much was planned since the start."""
         return self._statistics
 
 
 class BackgroundSweeper:
-    """Plans in a thread of its own whenever the table is not in use.
+    """Plans in its own thread whenever the table is not in use.
 
     An error in that thread is raised in the thread that next uses the table or this sweeper.
     """
@@ -86,7 +87,7 @@ class BackgroundSweeper:
     SLICE = 4_000_000
     """backups between two returns to Python, about a tenth of a second"""
     NAP = 0.1
-    """seconds the sweeper sleeps at most when there is nothing to do"""
+    """the longest time in seconds that the sweeper sleeps when the queue is empty"""
 
     def __init__(self, table: TransitionTable) -> None:
         self.table = table
@@ -94,14 +95,14 @@ class BackgroundSweeper:
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._may_run = threading.Event()
-        self._resting = threading.Event()
+        self._has_paused = threading.Event()
         self._statistics = Statistics(0, 0.0)
         self._reported = 0
 
     def start(self) -> None:
-        """Start sweeping; the table may go on being used from any thread."""
+        """Start sweeping; the table can still be used from any thread."""
         if self._thread is not None:
-            raise RuntimeError("the sweeper has been started already")
+            raise RuntimeError("the sweeper is already running")
         self._gate = Gate(lambda: self.table.queue_length > 0)
         self.table.share(self._gate)
         self._stopping = False
@@ -120,7 +121,7 @@ class BackgroundSweeper:
         return since
 
     def stop(self) -> None:
-        """Stop sweeping and give the table back; raise what went wrong, if anything did."""
+        """Stop sweeping and detach from the table; raise the thread's error, if there was one."""
         if self._thread is None:
             return
         self._stopping = True
@@ -128,28 +129,28 @@ class BackgroundSweeper:
         self._gate.recall()
         self._thread.join()
         self._thread = None
-        self.table.share(Alone())
+        self.table.share(OpenGate())
         atexit.unregister(self.stop)
         self._gate.raise_error()
 
     def pause(self) -> None:
-        """Return when the sweeper rests, until `resume`."""
+        """Pause sweeping until `resume`; return once the sweeper has paused."""
         self._gate.raise_error()
-        self._resting.clear()
+        self._has_paused.clear()
         self._may_run.clear()
         while self._thread is not None and self._thread.is_alive():
             self._gate.recall()
-            if self._resting.wait(0.01):
+            if self._has_paused.wait(0.01):
                 break
         self._gate.raise_error()
 
     def resume(self) -> None:
-        """Let a paused sweeper go on."""
+        """Continue after `pause`."""
         self._may_run.set()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause for the length of a `with` block."""
+        """Pause for the duration of a `with` block."""
         self.pause()
         try:
             yield
@@ -158,14 +159,14 @@ class BackgroundSweeper:
 
     @property
     def statistics(self) -> Statistics:
-        """What has been done since the start."""
+        """How much was planned since the start."""
         return self._statistics
 
     def _run(self) -> None:
         try:
             while not self._stopping:
                 if not self._may_run.is_set():
-                    self._resting.set()
+                    self._has_paused.set()
                     self._may_run.wait()
                     continue
                 self._sweep_once()

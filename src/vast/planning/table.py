@@ -1,4 +1,4 @@
-"""The transition table: what was experienced, counted, and the values that follow from it."""
+"""The transition table: counted experience, and the values of the model that it defines."""
 
 import sys
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from vast.planning.arguments import (
     as_keys,
     as_reward,
 )
-from vast.planning.gate import Alone, Gate, sweep_between
+from vast.planning.gate import Gate, OpenGate, sweep_between
 from vast.planning.memory import (
     BACKUPS,
     LENGTH,
@@ -41,29 +41,28 @@ from vast.planning.memory import (
     nbytes,
 )
 from vast.planning.queues import BATCH
-from vast.planning.saved import pack, unpack
+from vast.planning.table_state import pack, unpack
 from vast.planning.transitions import Transitions, listed
 
 Queue = Literal["bucketed", "exact"]
 
 SLICE = 20_000_000
-"""backups between two chances for an interrupt"""
+"""backups per call of the kernel; Python handles interrupts between two calls"""
 
 
 class TransitionTable:
     """Counts of transitions between 64-bit states, and prioritized sweeping with small backups.
 
-    Supplement, Algorithm 2. Adding or deleting a transition changes the table's model at once;
-    `sweep` then carries the consequences to the states where they matter most. In the end V and Q
-    are those of value iteration on the counted model. See `vast.planning.reference` for the same in
-    plain Python.
+    Supplement, Algorithm 2. Adding or deleting a transition changes the table's model immediately;
+    `sweep` then propagates the change, largest changes of value first. V and Q converge to those of
+    value iteration on the counted model. `vast.planning.reference` is the same in plain Python.
 
     Args:
-        n_actions: how many actions there are, 1 to 256.
-        discount: gamma, from 0 to below 1.
-        min_priority: p_min, above 0; a state whose value has changed by less is not swept from.
-        queue: "bucketed" is fast and right to within 19 % in the order of priorities; "exact"
-            keeps the order of the algorithm.
+        n_actions: the number of actions, 1 to 256.
+        discount: gamma, at least 0 and below 1.
+        min_priority: p_min, above 0; a smaller change of V(s) is not propagated.
+        queue: "bucketed" is fast, and orders states by priority to within 19 %; "exact" keeps the
+            order of the algorithm.
     """
 
     def __init__(
@@ -75,22 +74,22 @@ class TransitionTable:
     ) -> None:
         n_actions = as_integer("n_actions", n_actions)
         if not 1 <= n_actions <= MAX_ACTIONS:
-            raise ValueError(f"n_actions {n_actions}: allowed is 1 to {MAX_ACTIONS}")
+            raise ValueError(f"n_actions must be between 1 and {MAX_ACTIONS}, got {n_actions}")
         if not 0 <= discount < 1:
-            raise ValueError(f"discount {discount}: allowed is 0 to below 1")
+            raise ValueError(f"discount must be at least 0 and below 1, got {discount}")
         if not 0 < min_priority < np.inf:
-            raise ValueError(f"min_priority {min_priority}: allowed is above 0")
+            raise ValueError(f"min_priority must be above 0 and finite, got {min_priority}")
         if queue not in get_args(Queue):
-            raise ValueError(f"queue {queue!r}: allowed are {', '.join(get_args(Queue))}")
+            raise ValueError(f"queue must be one of {', '.join(get_args(Queue))}, got {queue!r}")
         self.n_actions = n_actions
         self.discount = float(discount)
         self.min_priority = float(min_priority)
         self.queue = queue
-        # A change that rounding alone could keep going round a loop of states is not worth passing
-        # on; `kernels.change_q` keeps that as small as this.
+        # Changes this small could circle in a loop of states forever, kept alive by rounding alone.
+        # They are not propagated. `kernels.change_q` keeps rounding errors below this bound.
         noise = 2 * sys.float_info.epsilon / (1 - self.discount)
         self._constants = kernels.Constants(self.discount, self.min_priority, noise)
-        self._gate = Alone()
+        self._gate = OpenGate()
         self._use(allocate(n_actions, MIN_STATES, MIN_EDGES, exact=queue == "exact", offsets=False))
         self._batch = np.zeros((BATCH, 2), np.int64)
         self._background_batch = np.zeros((BATCH, 2), np.int64)
@@ -104,17 +103,18 @@ class TransitionTable:
         self._scratch = np.zeros((2, n_actions))
         self._far = np.zeros(hamming.BLOCK, np.uint8)
 
-    # --- experience -------------------------------------------------------------------------------
+    # --- adding and deleting transitions ----------------------------------------------------------
 
     def add(self, state: int, action: int, reward: float, next_state: int | None) -> None:
-        """Count a transition; `next_state=None` is a terminal one."""
+        """Add a transition; `next_state=None` makes it terminal."""
         with self._gate:
             self._add(self._transition(state, action, reward, next_state))
 
     def delete(self, state: int, action: int, reward: float, next_state: int | None) -> None:
-        """Uncount a transition; KeyError, and nothing changed, if it is not there.
+        """Delete a transition; if it is not in the table, raise KeyError and change nothing.
 
-        A transition is (state, action, next_state); the reward is taken on trust.
+        A transition is found by (state, action, next_state). The reward must be the one that was
+        added; this is not checked.
         """
         with self._gate:
             self._delete(self._transition(state, action, reward, next_state))
@@ -127,7 +127,7 @@ class TransitionTable:
         next_states: ArrayLike,
         terminals: ArrayLike,
     ) -> None:
-        """Count transitions given as arrays, in their order: all, or OverflowError and none."""
+        """Add transitions given as arrays, in order: all of them, or OverflowError and none."""
         batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
         with self._gate:
             self._add(batch)
@@ -140,15 +140,15 @@ class TransitionTable:
         next_states: ArrayLike,
         terminals: ArrayLike,
     ) -> None:
-        """Uncount transitions given as arrays: all of them, or KeyError and none."""
+        """Delete transitions given as arrays: all of them, or KeyError and none."""
         batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
         with self._gate:
             self._delete(batch)
 
     def set_reward(self, state: int, action: int, reward: float) -> None:
-        """Make E[r|s,a] this value now: "what if the reward were another?".
+        """Set E[r|s,a] to this value: "what if the reward were different?".
 
-        Kept as an offset on top of what is experienced later, until the pair's count reaches 0.
+        Stored as an offset, to which later experience adds, until N(s, a) reaches 0.
         """
         k, a = as_key(state), as_action(self.n_actions, action)
         reward = as_reward(reward)
@@ -167,13 +167,12 @@ class TransitionTable:
     def sweep(self, max_backups: int | None = None) -> int:
         """Do backups in the order of priority; return how many.
 
-        One backup is one update of one Q(s, a). A state taken from the queue is always finished, so
-        that there may be as many backups more than asked for as the last state has predecessors.
-        None sweeps until the queue is empty.
+        One backup is one update of one Q(s, a). All predecessors of a popped state are backed up,
+        so the last state may exceed `max_backups`. None sweeps until the queue is empty.
         """
         budget = sys.maxsize if max_backups is None else as_integer("max_backups", max_backups)
         if budget < 0:
-            raise ValueError(f"max_backups {budget}: allowed is 0 or more, or None")
+            raise ValueError(f"max_backups must be 0 or more, or None, got {budget}")
         done = 0
         while done < budget:
             with self._gate:
@@ -184,10 +183,10 @@ class TransitionTable:
                 break
         return done
 
-    # --- what is known ----------------------------------------------------------------------------
+    # --- values, counts and transitions -----------------------------------------------------------
 
     def q(self, state: int) -> NDArray[np.float64]:
-        """Return Q(s, a) for each action, nan where it was never taken in this state."""
+        """Return Q(s, a) for each action, nan for actions never taken in this state."""
         k = as_key(state)
         with self._gate:
             s = self._find(k)
@@ -200,12 +199,12 @@ class TransitionTable:
     def estimate(
         self, state: int, width: float = 0.0, caution: float = 0.0
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the neighbour estimate for each action, and the Hamming distance it comes from.
+        """Return the neighbour estimate for each action, and the distance of the nearest states.
 
-        Distance 0: taken in this state; -1: never taken anywhere, and estimated as 0. With a
-        width, states that are so many bits farther than the nearest count 1/e as much as these;
-        with 0, nothing but the nearest does, as in the paper. With caution, an estimate is
-        lowered by so many standard errors.
+        Distance 0: the action was taken in this state; -1: it was never taken anywhere, and the
+        estimate is 0. `width` smooths the estimate: a state that is `width` bits farther away than
+        the nearest has 1/e of its weight; with 0, only the nearest count, as in the paper.
+        `caution` lowers the estimate by this many standard errors.
         """
         with self._gate:
             key = self._one[0]
@@ -222,7 +221,7 @@ class TransitionTable:
             return self._estimate(keys, width, caution)
 
     def value(self, state: int) -> float:
-        """Return V(s), the highest Q(s, a); 0 for a state in which nothing was done."""
+        """Return V(s), the highest Q(s, a); 0 for a state in which no action was taken."""
         q = self.q(state)
         return 0.0 if np.isnan(q).all() else float(np.nanmax(q))
 
@@ -249,7 +248,7 @@ class TransitionTable:
             return self._memory.key[:slots][(self._memory.n[:slots] > 0).any(axis=1)]
 
     def transitions(self) -> Transitions:
-        """Return every distinct transition and how often it was counted."""
+        """Return every distinct transition and its count."""
         with self._gate:
             m = self._memory
             lengths = m.block[: m.meta[SLOTS], LENGTH]
@@ -259,7 +258,7 @@ class TransitionTable:
             return listed(self._memory, words, targets, *np.nonzero(m.terminal))
 
     def successors(self, state: int) -> Transitions:
-        """Return where each action led from this state, and how often."""
+        """Return the transitions that leave this state, and their counts."""
         k = as_key(state)
         with self._gate:
             m = self._memory
@@ -272,7 +271,7 @@ class TransitionTable:
             return listed(self._memory, words[:found], targets[:found], sources, actions)
 
     def predecessors(self, state: int) -> Transitions:
-        """Return from where each action led to this state, and how often."""
+        """Return the transitions that lead to this state, and their counts."""
         k = as_key(state)
         with self._gate:
             m = self._memory
@@ -287,12 +286,12 @@ class TransitionTable:
 
     @property
     def n_transitions(self) -> int:
-        """How many transitions are counted."""
+        """How many transitions are in the table, repeated ones included."""
         return int(self._memory.meta[TRANSITIONS])
 
     @property
     def queue_length(self) -> int:
-        """How many states wait to be swept from."""
+        """How many states are in the priority queue."""
         return int(self._memory.meta[QUEUED])
 
     @property
@@ -302,30 +301,30 @@ class TransitionTable:
 
     @property
     def total_pops(self) -> int:
-        """How many states have been swept from."""
+        """How many states have been popped from the priority queue."""
         return int(self._memory.meta[POPS])
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the table's arrays take."""
+        """The size of the table's arrays in bytes."""
         return nbytes(self._memory)
 
     # --- saving -----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the table holds, queue included, as plain arrays and numbers."""
+        """Return the complete state of the table, queue included, as plain arrays and numbers."""
         with self._gate:
             return pack(self._memory, self._settings())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become the saved table; ValueError, and nothing changed, if it does not fit."""
+        """Restore a saved table; if it does not fit, raise ValueError and change nothing."""
         memory = unpack(state, self._settings())
         index.rebuild_index(memory, in_use(memory))
         with self._gate:
             self._use(memory)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy must go through this too: the arrays of a table are views of each other.
+        # Needed for copies as well: the arrays of a table are views of each other.
         return self.state_dict()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -341,21 +340,21 @@ class TransitionTable:
             "queue": self.queue,
         }
 
-    # --- sharing with a sweeper in the background -------------------------------------------------
+    # --- sharing with a background sweeper --------------------------------------------------------
 
-    def share(self, gate: Alone) -> None:
-        """Let every use of the table pass this gate from now on."""
+    def share(self, gate: OpenGate) -> None:
+        """Guard every use of the table by this gate from now on."""
         if isinstance(gate, Gate) and isinstance(self._gate, Gate):
-            raise RuntimeError("the table has a sweeper in the background already")
+            raise RuntimeError("the table already has a background sweeper")
         self._gate = gate
 
     def sweep_between(self, gate: Gate, max_backups: int) -> tuple[int, int]:
-        """Sweep, in a thread of its own, whenever nobody else is at the gate; see gate.py."""
+        """Sweep, in the sweeper's thread, whenever no other thread uses the table; see gate.py."""
         return sweep_between(
             self._memory, gate.words, self._background_batch, max_backups, *self._constants
         )
 
-    # --- inside -----------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     def _use(self, memory: Memory) -> None:
         self._memory = memory
@@ -366,15 +365,15 @@ class TransitionTable:
         self, keys: NDArray[np.uint64], width: float, caution: float
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if not 0 <= width < np.inf:
-            raise ValueError(f"width {width}: allowed is 0 or more bits")
+            raise ValueError(f"width must be 0 or more bits, got {width}")
         if not 0 <= caution < np.inf:
-            raise ValueError(f"caution {caution}: allowed is 0 or more standard errors")
-        manner = hamming.Manner(
+            raise ValueError(f"caution must be 0 or more standard errors, got {caution}")
+        smoothing = hamming.Smoothing(
             hamming.decay(width), float(width), float(caution), 1 - self.discount
         )
         shape = (keys.size, self.n_actions)
         q, distance = np.empty(shape), np.empty(shape, np.int64)
-        hamming.estimate(self._nearby, keys, q, distance, self._scratch, self._far, manner)
+        hamming.estimate(self._nearby, keys, q, distance, self._scratch, self._far, smoothing)
         return q, distance
 
     def _find(self, key: int) -> int:
@@ -391,7 +390,7 @@ class TransitionTable:
             while outcome != kernels.DONE:
                 done, outcome = kernels.add(self._memory, done, *transitions, *self._constants)
                 if outcome == kernels.COUNT_FULL:
-                    raise OverflowError(f"a state and action can be counted {MAX_COUNT} times")
+                    raise OverflowError(f"N(s, a) must be at most {MAX_COUNT}")
                 if outcome != kernels.DONE:
                     self._grow(states=outcome == kernels.STATES_FULL)
         except (OverflowError, MemoryError):
@@ -403,18 +402,18 @@ class TransitionTable:
         missing = kernels.delete(self._memory, *transitions, *self._constants)
         if missing < len(transitions[0]):
             state, action, _, next_state, terminal = (column[missing] for column in transitions)
-            end = "the end" if terminal else f"state {next_state}"
+            end = "the terminal state" if terminal else f"state {next_state}"
             raise KeyError(
-                f"transition {missing}: from state {state} by action {action} to {end} "
+                f"transition {missing} from state {state} by action {action} to {end} "
                 "is not in the table"
             )
 
     def _grow(self, *, states: bool) -> None:
-        """Double the room for states or for edges."""
+        """Double the capacity for states or for edges."""
         old = self._memory
         n_states, n_edges = len(old.key) * (1 + states), len(old.edge) * (2 - states)
         if n_states > MAX_STATES or n_edges > MAX_EDGES:
-            raise OverflowError(f"a table holds up to {MAX_STATES} states and {MAX_EDGES} edges")
+            raise OverflowError(f"a table holds at most {MAX_STATES} states and {MAX_EDGES} edges")
         exact, offsets = self.queue == "exact", len(old.offset) > 0
         new = allocate(self.n_actions, n_states, n_edges, exact=exact, offsets=offsets)
         copy_into(new, old)
@@ -424,7 +423,7 @@ class TransitionTable:
     def _transition(
         self, state: int, action: int, reward: float, next_state: int | None
     ) -> Columns:
-        """Return a transition as arrays of length 1, kept for the purpose."""
+        """Return a transition as arrays of length 1, which are reused."""
         states, actions, rewards, next_states, terminals = self._one
         states[0] = as_key(state)
         actions[0] = as_action(self.n_actions, action)

@@ -1,4 +1,4 @@
-"""Transitions in a table, listed by the keys of their states, for looking at."""
+"""The transitions of a table as arrays, for analysis."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from vast.planning.memory import ACTION_SHIFT, COUNT_SHIFT, STATE_MASK, Memory
 
 
 class Transitions(NamedTuple):
-    """Distinct transitions, one per entry, for looking at."""
+    """Distinct transitions and their counts, in columns."""
 
     states: NDArray[np.uint64]
     actions: NDArray[np.int64]
@@ -26,7 +26,7 @@ def listed(
     ends: NDArray[np.int64],
     end_actions: NDArray[np.int64],
 ) -> Transitions:
-    """Return edges and, after them, terminal transitions in terms of keys."""
+    """Return edges, followed by terminal transitions, with the keys of their states."""
     sources = np.concatenate([words & STATE_MASK, ends])
     actions = np.concatenate([words >> ACTION_SHIFT & 255, end_actions])
     nowhere = np.zeros(len(ends), np.uint64)

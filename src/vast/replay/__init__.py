@@ -1,13 +1,14 @@
-"""The replay memory: frames, episodes and state assignments; what is sampled, what was reassigned.
+"""The replay memory: frames, episodes and the state assigned to each frame.
 
-Knows nothing of networks, environments or agents; imports only NumPy and LZ4.
+Samples minibatches, and revises a transition table when states are reassigned. Knows nothing of
+networks, environments or agents. Imports only NumPy and LZ4.
 """
 
 from vast.replay.assignments import Revision
 from vast.replay.frames import estimate_bytes
 from vast.replay.replay import Replay
 from vast.replay.sampling import Minibatch, Segments, Steps
-from vast.replay.tables import BatchTable, Table, Transitions
+from vast.replay.tables import BatchTable, Table, TransitionBatch, TransitionListener
 
 __all__ = [
     "BatchTable",
@@ -17,6 +18,7 @@ __all__ = [
     "Segments",
     "Steps",
     "Table",
-    "Transitions",
+    "TransitionBatch",
+    "TransitionListener",
     "estimate_bytes",
 ]

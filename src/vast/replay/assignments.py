@@ -1,8 +1,8 @@
-"""Which state each frame is assigned to, and the transitions that follow from it.
+"""The state assigned to each frame, and the transitions that these states define.
 
-The paper's section 2.3: transitions are counted in a table, "with counts that are revised during
-training". If the observation of B in A -> B -> C is later assigned to D, the table loses A -> B and
-B -> C and gains A -> D and D -> C.
+Paper, section 2.3: transitions are counted in a table, "with counts that are revised during
+training". If the observation of B in A -> B -> C is later assigned to D, then A -> B and B -> C are
+deleted from the table, and A -> D and D -> C are added.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from vast.replay.episodes import Episodes, Fate
 from vast.replay.ring import Numbers, Ring
-from vast.replay.saved import as_array, require
-from vast.replay.tables import NONE, Ledger, States, Table, Transitions, batched, revise
+from vast.replay.state_checks import as_array, require
+from vast.replay.tables import (
+    NO_TRANSITIONS,
+    States,
+    Table,
+    TransitionBatch,
+    TransitionListener,
+    batched,
+    revise,
+)
 
 
 class Revision(NamedTuple):
-    """What an assignment of states to frames has changed."""
+    """The changes made by an assignment of states to frames."""
 
     frames: int
-    """distinct frames that had a state before"""
+    """number of distinct frames that had a state before"""
     changed: int
-    """how many of these now have another"""
-    added: Transitions
-    deleted: Transitions
+    """how many of these now have a different state"""
+    added: TransitionBatch
+    """transitions added to the table"""
+    deleted: TransitionBatch
+    """transitions deleted from the table"""
 
     @property
     def share(self) -> float:
@@ -34,38 +44,38 @@ class Revision(NamedTuple):
 
 
 class Assignments:
-    """The state of each frame stored, and a table kept in step with them.
+    """The state of each stored frame, and a table kept consistent with these states.
 
-    The transition that follows frame i is in the table if frame i and, unless the transition is
+    The transition that leaves frame i is in the table if frame i and, unless the transition is
     terminal, frame i + 1 have states, and if it was not forgotten. It can be revised as long as
     frame i is stored.
     """
 
     def __init__(
-        self, episodes: Episodes, table: Table | None, ledger: Ledger | None = None
+        self, episodes: Episodes, table: Table | None, listener: TransitionListener | None = None
     ) -> None:
         self._episodes = episodes
         self._ring = episodes.ring
         self._table = table
-        self._ledger = ledger
+        self._listener = listener
         self._batched = batched(table)
         self._state = np.zeros(self._ring.capacity, np.uint64)
         self._encoded = np.zeros(self._ring.capacity, np.bool_)
-        self._forgotten = np.zeros(self._ring.capacity, np.bool_)  # what followed counts no more
-        self._waiting_from = 0  # no frame before this one waits to be encoded
+        self._forgotten = np.zeros(self._ring.capacity, np.bool_)  # deleted for good
+        self._waiting_from = 0  # all frames before this one are encoded
 
-    # --- frames that come and go ------------------------------------------------------------------
+    # --- new and evicted frames -------------------------------------------------------------------
 
     def open_frame(self, number: int) -> None:
-        """Let a new frame wait for its state."""
+        """Note a new frame, which has no state yet."""
         slot = self._ring.slot(number)
         self._state[slot], self._encoded[slot], self._forgotten[slot] = 0, False, False
 
     def close_terminal(self, number: int, action: int, reward: float) -> None:
-        """Count the terminal transition after a frame, if the frame has a state."""
+        """Add the terminal transition that leaves a frame, if the frame has a state."""
         slot = self._ring.slot(number)
         if self._encoded[slot]:
-            ends = Transitions(
+            ends = TransitionBatch(
                 states=self._state[slot : slot + 1].copy(),
                 actions=np.array([action], np.uint8),
                 rewards=np.array([reward]),
@@ -73,16 +83,16 @@ class Assignments:
                 terminals=np.ones(1, np.bool_),
                 numbers=np.array([number]),
             )
-            self._revise(ends, NONE)
+            self._revise(ends, NO_TRANSITIONS)
 
     def delete_outgoing(self, number: int) -> None:
-        """Uncount what followed a frame that is about to be evicted."""
-        self._revise(NONE, self._following(np.array([number])))
+        """Delete the transition that leaves a frame, which is about to be evicted."""
+        self._revise(NO_TRANSITIONS, self._following(np.array([number])))
 
-    def forget(self, numbers: ArrayLike) -> Transitions:
-        """Uncount what followed these frames for good; the frames and their states stay."""
+    def forget(self, numbers: ArrayLike) -> TransitionBatch:
+        """Delete the transitions that leave these frames for good; frames and states stay."""
         gone = self._following(np.unique(self._ring.stored(numbers)))
-        self._revise(NONE, gone)
+        self._revise(NO_TRANSITIONS, gone)
         self._forgotten[self._ring.slot(gone.numbers)] = True
         return gone
 
@@ -96,37 +106,37 @@ class Assignments:
         """Return the states of frames, 0 for those not yet encoded."""
         return self._state[self._ring.slot(numbers)]
 
-    def taken(self, state: int, action: int) -> Transitions:
-        """Return the transitions counted that left from a state by an action, oldest first."""
+    def taken(self, state: int, action: int) -> TransitionBatch:
+        """Return the transitions in the table with this state and action, oldest first."""
         used = slice(len(self._ring))
         there = self._state[used] == np.uint64(state)
         there &= self._episodes.action[used] == action
         return self._following(self._ring.where(there))
 
     def waiting(self, start: int) -> Numbers:
-        """Return the frames, from `start` on, that have not been encoded."""
+        """Return the frames from `start` on that have no state yet."""
         numbers = self._ring.numbers(max(self._waiting_from, start, self._ring.oldest))
         numbers = numbers[~self.has_state(numbers)]
-        # Frames before `start` will not be asked for again: it only grows.
+        # `start` only grows, so earlier frames are never needed again.
         self._waiting_from = int(numbers[0]) if len(numbers) else self._ring.end
         return numbers
 
     def assign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
-        """Give frames their first states; ValueError if one has a state already."""
+        """Assign frames their first states; ValueError if one already has a state."""
         frames, new = self._checked(numbers, states)
         distinct, counts = np.unique(frames, return_counts=True)
         again = distinct[(counts > 1) | self.has_state(distinct)]
         if len(again):
-            raise ValueError(f"frame {again[0]} is assigned a second time: use reassign")
+            raise ValueError(f"frame {again[0]} already has a state: use reassign")
         return self._set(frames, new)
 
     def reassign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
-        """Give frames new states, and frames that were waiting their first (Algorithm 1, 21-28).
+        """Assign frames new states, or their first (Algorithm 1, lines 23 to 29).
 
-        Equal to going through the list in its order, deleting and adding the one or two
-        transitions of each changed frame as the assignments stand at that moment. What such a walk
-        adds and deletes again on the way cancels out: left are the transitions next to a changed
-        frame, as they were and as they will be, each of them once.
+        Equivalent to going through the list in order, and deleting and adding the one or two
+        transitions of each changed frame under the assignments at that moment. Transitions that
+        this walk adds and later deletes cancel out. What remains are the transitions next to a
+        changed frame: each is deleted as it was before and added as it is after.
         """
         return self._set(*self._checked(numbers, states))
 
@@ -137,13 +147,13 @@ class Assignments:
             new = new.astype(np.uint64)
         if new.dtype != np.uint64 or new.shape != frames.shape:
             raise ValueError(
-                f"states of shape {new.shape} and type {new.dtype}: "
-                f"allowed is one uint64 for each of the {len(frames)} frames"
+                f"states must be one uint64 for each of the {len(frames)} frames, "
+                f"got shape {new.shape} and type {new.dtype}"
             )
         return frames, new
 
     def _set(self, numbers: Numbers, states: States) -> Revision:
-        # of a frame named several times, the last state counts
+        # If a frame is listed several times, its last state counts.
         frames, last = np.unique(numbers[::-1], return_index=True)
         new = states[::-1][last]
         slots = self._ring.slot(frames)
@@ -161,31 +171,31 @@ class Assignments:
         changed = int(np.count_nonzero(changes & encoded))
         return Revision(int(np.count_nonzero(encoded)), changed, added, deleted)
 
-    def _revise(self, added: Transitions, deleted: Transitions) -> None:
+    def _revise(self, added: TransitionBatch, deleted: TransitionBatch) -> None:
         revise(self._batched, added, deleted)
-        if self._ledger is not None:
-            self._ledger.revise(added, deleted)
+        if self._listener is not None:
+            self._listener.revise(added, deleted)
 
     # --- transitions ------------------------------------------------------------------------------
 
     def _next_to(self, frames: Numbers) -> Numbers:
-        """Return the frames whose outgoing transition leaves from or leads to one of these.
+        """Return the frames whose transition leaves from or leads to one of these frames.
 
-        Frame i - 1 counts only if it is stored and of the same episode as i.
+        Frame i - 1 is included only if it is stored and in the same episode as i.
         """
         before = frames[frames > self._ring.oldest] - 1
         fate = self._episodes.fate[self._ring.slot(before)]
         return np.union1d(before[fate == Fate.CONTINUED], frames)
 
-    def _following(self, frames: Numbers) -> Transitions:
-        """Return the transitions after these frames, of those that have both their ends."""
+    def _following(self, frames: Numbers) -> TransitionBatch:
+        """Return the transitions that leave these frames, where both of their states are known."""
         fate = self._episodes.fate[self._ring.slot(frames)]
         complete = (fate == Fate.CONTINUED) & self.has_state(frames + 1) | (fate == Fate.TERMINAL)
         counted = self.has_state(frames) & ~self._forgotten[self._ring.slot(frames)]
         frames = frames[counted & complete]
         slots = self._ring.slot(frames)
         terminals = self._episodes.fate[slots] == Fate.TERMINAL
-        return Transitions(
+        return TransitionBatch(
             states=self._state[slots],
             actions=self._episodes.action[slots],
             rewards=self._episodes.reward[slots],
@@ -197,7 +207,7 @@ class Assignments:
     # --- saving -----------------------------------------------------------------------------------
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return copies of the states of the frames stored, oldest first."""
+        """Return copies of the states of the stored frames, oldest first."""
         numbers = self._ring.numbers()
         return {
             "state": self.states(numbers),
@@ -206,8 +216,8 @@ class Assignments:
         }
 
     def restored(self, episodes: Episodes, saved: Mapping[str, Any]) -> "Assignments":
-        """Return the saved assignments; the table is saved by itself, and taken to fit."""
-        new = Assignments(episodes, self._table, self._ledger)
+        """Return the saved assignments; the table is saved separately, and must match."""
+        new = Assignments(episodes, self._table, self._listener)
         ring: Ring = episodes.ring
         state = as_array(saved, "state", np.dtype(np.uint64))
         encoded = as_array(saved, "encoded", np.dtype(np.bool_))

@@ -1,6 +1,6 @@
-"""The replay memory: what an agent stores, samples and revises."""
+"""The replay memory: what an agent stores, samples and reassigns."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,35 +9,36 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from vast.replay.assignments import Assignments, Revision
 from vast.replay.episodes import COLUMNS, Episodes, Fate
 from vast.replay.frames import Frames
+from vast.replay.poses import POSE_BYTES, Pose, as_pose
 from vast.replay.ring import Numbers, Ring, require_count
 from vast.replay.sampling import Cursor, Minibatch, Sampler, Segments, Steps
-from vast.replay.saved import as_number, require
-from vast.replay.tables import Ledger, Table, Transitions
+from vast.replay.state_checks import as_number, require
+from vast.replay.tables import Table, TransitionBatch, TransitionListener
 
 VERSION = 1
 
-BOOKKEEPING = sum(dtype.itemsize for dtype in COLUMNS.values()) + 8 + 8 + 1 + 1
-"""bytes per frame beside the frame itself: its episode's start, its state, whether it has one and
-whether what followed is forgotten"""
+BOOKKEEPING = sum(dtype.itemsize for dtype in COLUMNS.values()) + 8 + 8 + 1 + 1 + POSE_BYTES
+"""bytes per frame beside the frame itself: columns, the start of its episode, its state, whether it
+has one, whether its transition was forgotten, and its pose"""
 
 
 class Replay:
-    """Frames, episodes and state assignments, and a transition table kept in step with them.
+    """Frames, episodes and state assignments, and a transition table consistent with them.
 
-    The memory M of the paper's Algorithm 1. A frame is stored once, whatever the history; its state
-    may come at once or later. At any time the table's counts are those of the states assigned
-    here, but for what was forgotten, plus those of frames already evicted.
+    The memory M of the paper's Algorithm 1. A frame is stored once, whatever the history. Its state
+    can be assigned immediately or later. At any time the table holds the transitions between the
+    states assigned here, except forgotten ones, plus those of frames already evicted.
 
     Args:
-        capacity: how many frames there is room for; at least history + 2.
+        capacity: the number of frames; at least history + 2.
         shape: the shape of one observation.
-        n_actions: how many actions there are, 1 to 256.
-        dtype: the type of an observation's numbers.
+        n_actions: the number of actions, 1 to 256.
+        dtype: the data type of an observation.
         history: k, the number of frames before the current one that the encoder sees.
-        table: where transitions are counted, empty to begin with; None if nowhere.
-        ledger: what else is told of every transition counted and uncounted, if anything.
-        compressed: keep frames compressed, for less memory and more time.
-        delete_evicted: uncount a transition when the frame it leaves from is evicted.
+        table: the table in which transitions are counted, initially empty; None for no table.
+        listener: notified of every transition added to and deleted from the table, if given.
+        compressed: store frames compressed, which needs less memory and more time.
+        delete_evicted: delete a transition when the frame that it leaves is evicted.
     """
 
     def __init__(
@@ -49,15 +50,16 @@ class Replay:
         dtype: DTypeLike = np.uint8,
         history: int = 0,
         table: Table | None = None,
-        ledger: Ledger | None = None,
+        listener: TransitionListener | None = None,
         compressed: bool = False,
         delete_evicted: bool = False,
     ) -> None:
         if history < 0:
-            raise ValueError(f"history {history}: allowed is 0 or more")
+            raise ValueError(f"history must be 0 or more, got {history}")
         if capacity < history + 2:
             raise ValueError(
-                f"capacity {capacity}: allowed is {history + 2} or more with a history of {history}"
+                f"capacity must be {history + 2} or more with a history of {history}, "
+                f"got {capacity}"
             )
         self.capacity = capacity
         self.history = history
@@ -65,7 +67,7 @@ class Replay:
         ring = Ring(capacity)
         episodes = Episodes(ring, n_actions)
         frames = Frames(ring, shape, dtype, compressed)
-        self._use(frames, episodes, Assignments(episodes, table, ledger), Cursor())
+        self._use(frames, episodes, Assignments(episodes, table, listener), Cursor())
 
     def _use(
         self, frames: Frames, episodes: Episodes, assignments: Assignments, cursor: Cursor
@@ -77,39 +79,48 @@ class Replay:
         self._sampler = Sampler(frames, episodes, self.history)
         self._cursor = cursor
 
-    # --- experience -------------------------------------------------------------------------------
+    # --- storing experience -----------------------------------------------------------------------
 
-    def begin(self, observation: ArrayLike) -> int:
-        """Store the first frame of a new episode; return its number."""
+    def begin(self, observation: ArrayLike, pose: Sequence[float] | None = None) -> int:
+        """Store the first frame of a new episode; return its number.
+
+        `pose` is (x, y, heading in degrees), nan for what is unknown; see `poses`.
+        """
         if self._episodes.is_open:
-            raise ValueError("an episode is going on: call end_terminal or end_truncated first")
-        return self._store(self._frames.check(observation), begins=True)
+            raise ValueError("an episode is in progress: call end_terminal or end_truncated first")
+        return self._store(self._frames.check(observation), as_pose(pose), begins=True)
 
-    def append(self, action: int, reward: float, observation: ArrayLike) -> int:
-        """Store a step: what was done, what it brought, what was then seen; return its number."""
+    def append(
+        self,
+        action: int,
+        reward: float,
+        observation: ArrayLike,
+        pose: Sequence[float] | None = None,
+    ) -> int:
+        """Store an action, its reward and the next frame of the episode; return its number."""
         self._episodes.require_open()
         action, reward = self._episodes.check_step(action, reward)
-        number = self._store(self._frames.check(observation), begins=False)
+        number = self._store(self._frames.check(observation), as_pose(pose), begins=False)
         self._episodes.close_frame(number - 1, Fate.CONTINUED, action, reward)
         return number
 
     def end_terminal(self, action: int, reward: float) -> None:
-        """Store the last step of an episode; what is seen at its end is not stored."""
+        """Store the last action and reward of an episode; the terminal frame is not stored."""
         self._episodes.require_open()
         action, reward = self._episodes.check_step(action, reward)
         self._assignments.close_terminal(self._ring.newest, action, reward)
         self._episodes.close_frame(self._ring.newest, Fate.TERMINAL, action, reward)
 
     def end_truncated(self) -> None:
-        """End an episode that was cut off; its last frame has been appended and was no end."""
+        """End a truncated episode; its last frame must already have been appended."""
         self._episodes.require_open()
         self._episodes.close_frame(self._ring.newest, Fate.TRUNCATED)
 
-    def _store(self, frame: NDArray[Any], *, begins: bool) -> int:
+    def _store(self, frame: NDArray[Any], pose: Pose | None, *, begins: bool) -> int:
         if self._ring.is_full and self.delete_evicted:
             self._assignments.delete_outgoing(self._ring.oldest)
         number = self._ring.end
-        self._frames.write(number, frame)
+        self._frames.write(number, frame, pose)
         self._assignments.open_frame(number)
         self._episodes.open_frame(number, begins=begins)
         self._ring.end += 1
@@ -118,48 +129,49 @@ class Replay:
     # --- states -----------------------------------------------------------------------------------
 
     def assign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
-        """Give frames their first states, and count the transitions that are now complete."""
+        """Assign frames their first states, and add the transitions that are now complete."""
         return self._assignments.assign(numbers, states)
 
     def reassign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
-        """Give frames new states, and move the transitions of those that changed.
+        """Assign frames new states, and revise the transitions of those that changed.
 
-        `numbers` may name a frame several times (the last state counts), neighbours, and frames
-        that had no state yet. `Revision.share` is the share of frames reassigned.
+        `numbers` may contain a frame several times (its last state counts), adjacent frames, and
+        frames without a state. `Revision.share` is the share of frames reassigned.
         """
         return self._assignments.reassign(numbers, states)
 
-    def taken(self, state: int, action: int) -> Transitions:
-        """Return the transitions counted that left from a state by an action, oldest first.
+    def taken(self, state: int, action: int) -> TransitionBatch:
+        """Return the transitions in the table with this state and action, oldest first.
 
-        Those of frames that were evicted are not among them.
+        Transitions of evicted frames are not included.
         """
         return self._assignments.taken(state, action)
 
-    def forget(self, numbers: ArrayLike) -> Transitions:
-        """Uncount what followed these frames, and return it; it is not counted ever again.
+    def forget(self, numbers: ArrayLike) -> TransitionBatch:
+        """Delete the transitions that leave these frames for good, and return them.
 
-        The frames are still sampled, and their states revised. What is not counted yet stays.
+        The frames are still sampled and their states revised. Transitions that are not in the table
+        yet are not affected.
         """
         return self._assignments.forget(numbers)
 
     def waiting(self, limit: int | None = None) -> Numbers:
         """Return the oldest `limit` frames without a state, all if None.
 
-        Frames whose history was evicted before they were encoded are not among them.
+        Frames whose history was evicted before they were encoded are not included.
         """
         require_count("limit", limit)
         return self._assignments.waiting(self._sampler.encodable_from)[:limit]
 
     def states(self, numbers: ArrayLike) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return the state of each frame, and whether it has one (if not, it is given as 0)."""
+        """Return the state of each frame (0 if it has none), and whether it has one."""
         frames = self._ring.stored(numbers)
         return self._assignments.states(frames), self._assignments.has_state(frames)
 
     def actions_before(self, numbers: ArrayLike) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the action that led to each frame, and whether one is known (if not, it is 0).
+        """Return the action that led to each frame (0 if unknown), and whether it is known.
 
-        None led to the first frame of an episode; that to the oldest frame stored is forgotten.
+        It is unknown for the first frame of an episode and for the oldest frame stored.
         """
         frames = self._ring.stored(numbers)
         known = (frames > self.oldest) & (self._episodes.starts(frames) < frames)
@@ -172,29 +184,37 @@ class Replay:
         """Return frames by their numbers, [n, *shape]."""
         return self._frames.read(self._ring.stored(numbers))
 
+    def poses(self, numbers: ArrayLike) -> NDArray[np.float64]:
+        """Return the poses of frames, (x, y, heading in degrees) as [n, 3]; nan if not given.
+
+        For analysis only: poses are never shown to the agent.
+        """
+        return self._frames.poses.read(self._ring.stored(numbers))
+
     def histories(self, numbers: ArrayLike) -> NDArray[Any]:
-        """Return what the encoder sees of each frame i, o[i-k : i] as [n, k + 1, *shape]."""
+        """Return the encoder's input for each frame i, o[i-k : i] as [n, k + 1, *shape]."""
         return self._sampler.histories(numbers)
 
     def steps(self, numbers: ArrayLike) -> Steps:
-        """Return what was seen, done, earned and then seen at each frame; ValueError if nothing.
+        """Return the observation, action, reward and next observation of the step at each frame.
 
-        Nothing was done at the newest frame of an episode that is going on or was cut off.
+        ValueError for frames without a step: the newest frame of an episode in progress, and the
+        last frame of a truncated one.
         """
         return self._sampler.steps(numbers)
 
     def sample(self, rng: np.random.Generator, size: int) -> Minibatch:
-        """Draw a minibatch of (o[j-k-1 : j], a_j), j uniform over the frames that can be read."""
+        """Sample a minibatch of (o[j-k-1 : j], a_j), j uniform over the frames with a history."""
         return self._sampler.minibatch(rng, size)
 
     def sample_segments(
         self, rng: np.random.Generator, count: int = 16, length: int = 8
     ) -> Segments:
-        """Draw runs of consecutive steps; 16 of 8 need 144 encodings instead of 256."""
+        """Sample segments of consecutive steps; 16 of 8 need 144 encodings instead of 256."""
         return self._sampler.segments(rng, count, length)
 
     def next_frames(self, count: int) -> Numbers:
-        """Return the next frames to encode anew, in a circle over all that can be."""
+        """Return the next frames to encode again, cycling over all frames with a history."""
         return self._cursor.advance(self._sampler.encodable_from, self._ring.end, count)
 
     @property
@@ -204,12 +224,12 @@ class Replay:
 
     @property
     def encodable_from(self) -> int:
-        """The first frame from which on histories are stored."""
+        """The first frame from which on all frames have their history."""
         return self._sampler.encodable_from
 
     @property
     def end(self) -> int:
-        """The number that the next frame will have: how many were stored since the beginning."""
+        """The number of the next frame: how many frames were ever stored."""
         return self._ring.end
 
     def __len__(self) -> int:
@@ -217,25 +237,26 @@ class Replay:
 
     @property
     def n_episodes(self) -> int:
-        """How many episodes were begun since the beginning."""
+        """How many episodes were ever begun."""
         return self._episodes.count
 
     @property
     def in_episode(self) -> bool:
-        """Whether an episode is going on."""
+        """Whether an episode is in progress."""
         return self._episodes.is_open
 
     def estimate_bytes(self) -> int:
-        """Return the memory that this replay takes when full.
+        """Return the size of this replay in bytes when full.
 
-        Exact if raw. Compressed, an upper bound while empty; then from the frames that are there.
+        Raw: exact if poses are given, otherwise they take no memory but are counted here.
+        Compressed: an upper bound while empty, then extrapolated from the stored frames.
         """
         return self._frames.estimate_bytes() + self.capacity * BOOKKEEPING
 
     # --- saving -----------------------------------------------------------------------------------
 
     def state_dict(self, *, frames: bool = True) -> dict[str, Any]:
-        """Return all that the replay holds, or all but the frames, as plain arrays and numbers."""
+        """Return the complete state, with or without the frames, as plain arrays and numbers."""
         return {
             **self._settings(),
             "end": self._ring.end,
@@ -246,25 +267,25 @@ class Replay:
         }
 
     def frames_since(self, number: int, limit: int | None = None) -> dict[str, Any]:
-        """Return the frames from `number` on, up to `limit`, for a checkpoint that adds only these.
+        """Return up to `limit` frames from `number` on, for an incremental checkpoint.
 
-        If some were evicted meanwhile, it begins with the oldest stored; see "frames_first".
+        If some were evicted meanwhile, the piece begins with the oldest stored; see "frames_first".
         """
         return self._frames.since(number, limit)
 
     def load_state_dict(
         self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]] | None = None
     ) -> None:
-        """Become the saved replay; ValueError, and nothing changed, if it does not fit.
+        """Restore a saved replay; if it does not fit, raise ValueError and change nothing.
 
-        `frames` are pieces from `frames_since`, oldest first, if `state` is without. The table is
-        saved and loaded by itself.
+        `frames` are pieces from `frames_since`, oldest first, if `state` has no frames. The table
+        is saved and loaded separately.
         """
         for name, mine in self._settings().items():
             theirs = state.get(name)
             if theirs is None or not np.array_equal(theirs, mine):
                 raise ValueError(
-                    f"saved replay: {name} is {_plain(theirs)!r}, here it is {_plain(mine)!r}"
+                    f"saved replay: {name} must be {_plain(mine)!r}, got {_plain(theirs)!r}"
                 )
         end, cursor = as_number(state, "end"), as_number(state, "cursor")
         require(0 <= end < 1 << 62, "end")

@@ -1,4 +1,4 @@
-"""Frame numbers: absolute, counted from the beginning, of which the newest are stored."""
+"""Frame numbers: absolute, counted from 0; the frames with the highest numbers are stored."""
 
 from typing import overload
 
@@ -11,15 +11,15 @@ Numbers = NDArray[np.int64]
 class Ring:
     """Which frame numbers are stored, and in which slot.
 
-    Numbers never change their meaning, so that a minibatch, a cursor or a checkpoint can name a
-    frame and be told when it is gone. All arrays of a replay share one ring and hold frame i in
-    slot i mod capacity; the newest frame takes the place of the oldest.
+    A number always means the same frame, so a number in a minibatch, cursor or checkpoint remains
+    valid, and an evicted frame is recognized. All arrays of a replay share one ring and store frame
+    i in slot i mod capacity; the newest frame overwrites the oldest.
     """
 
     def __init__(self, capacity: int, end: int = 0) -> None:
         self.capacity = capacity
         self.end = end
-        """the number that the next frame will have"""
+        """the number of the next frame"""
 
     @property
     def oldest(self) -> int:
@@ -44,16 +44,16 @@ class Ring:
     @overload
     def slot(self, numbers: Numbers) -> Numbers: ...
     def slot(self, numbers: int | Numbers) -> int | Numbers:
-        """Return where frames are kept."""
+        """Return the slots of frames."""
         return numbers % self.capacity
 
     def where(self, marked: NDArray[np.bool_]) -> Numbers:
-        """Return the numbers, in order, of the frames in the slots marked, of the first `len`."""
+        """Return the numbers of the frames in the marked slots, in order."""
         oldest = self.oldest
         return np.sort(oldest + (np.flatnonzero(marked) - oldest) % self.capacity)
 
     def numbers(self, start: int | None = None) -> Numbers:
-        """Return the numbers stored, from `start` on."""
+        """Return the numbers of all stored frames, or of those from `start` on."""
         return np.arange(self.oldest if start is None else start, self.end, dtype=np.int64)
 
     def stored(self, numbers: ArrayLike) -> Numbers:
@@ -63,17 +63,21 @@ class Ring:
             array = array.astype(np.int64)
         if array.ndim != 1 or array.dtype.kind not in "iu":
             raise ValueError(
-                f"frame numbers of shape {array.shape} and type {array.dtype}: "
-                "allowed is a list of integers"
+                "frame numbers must be a list of integers, "
+                f"got shape {array.shape} and type {array.dtype}"
             )
         unknown = (array < self.oldest) | (array >= self.end)
         if unknown.any():
-            some = f"{self.oldest} to {self.newest}" if len(self) else "none"
-            raise ValueError(f"frame {array[unknown][0]}: stored are {some}")
+            wrong = array[unknown][0]
+            if not len(self):
+                raise ValueError(f"frame must be stored, got {wrong}: the replay is empty")
+            raise ValueError(
+                f"frame must be stored, between {self.oldest} and {self.newest}, got {wrong}"
+            )
         return array.astype(np.int64)
 
 
 def require_count(name: str, count: int | None) -> None:
-    """Raise ValueError if a number of things is negative; None is no limit."""
+    """Raise ValueError if a count is negative; None means no limit."""
     if count is not None and count < 0:
-        raise ValueError(f"{name} {count}: allowed is 0 or more")
+        raise ValueError(f"{name} must be 0 or more, got {count}")

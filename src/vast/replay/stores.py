@@ -1,4 +1,4 @@
-"""Two ways to keep frames: as they are, or compressed."""
+"""Two ways to store frames: raw, or compressed."""
 
 import math
 import sys
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.replay.ring import Numbers
-from vast.replay.saved import as_array
+from vast.replay.state_checks import as_array
 
 Pixels = NDArray[Any]
 
-PER_PACKED_FRAME = sys.getsizeof(b"") + 8
-"""bytes that Python needs for an object and a reference to it"""
+PER_COMPRESSED_FRAME = sys.getsizeof(b"") + 8
+"""bytes that Python needs for a bytes object and a reference to it"""
 
 
 class Store(Protocol):
-    """Where frames lie, by slot."""
+    """Stores frames by slot."""
 
     def write(self, slot: int, frame: Pixels) -> None:
         """Store a frame."""
@@ -31,17 +31,17 @@ class Store(Protocol):
         """Return the frames in these slots as plain arrays."""
 
     def count(self, packed: Mapping[str, Any]) -> int:
-        """Return how many frames were packed; ValueError if they are not of our kind."""
+        """Return how many frames were packed; ValueError if this store cannot hold them."""
 
     def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
-        """Store a part of the frames that were packed."""
+        """Store the part `keep` of packed frames."""
 
     def estimate_bytes(self, stored: int) -> int:
-        """Return the bytes of a full store, given that so many frames are in it."""
+        """Return the size of a full store in bytes, extrapolated from the `stored` frames in it."""
 
 
-class Raw:
-    """Frames as one array. Its pages are taken from the system when first written."""
+class RawStore:
+    """Frames as one array; the system allocates its pages when they are first written."""
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._frames = np.zeros((capacity, *shape), dtype)
@@ -59,26 +59,26 @@ class Raw:
         return {"frames_raw": self._frames[slots]}
 
     def count(self, packed: Mapping[str, Any]) -> int:
-        """Return how many frames were packed; ValueError if they are not of our kind."""
+        """Return how many frames were packed; ValueError if this store cannot hold them."""
         frames = as_array(packed, "frames_raw", self._frames.dtype)
         if frames.shape[1:] != self._frames.shape[1:]:
             raise ValueError(
-                f"saved replay: frames are of shape {frames.shape[1:]}, "
-                f"here they are of shape {self._frames.shape[1:]}"
+                f"saved replay: frames must be of shape {self._frames.shape[1:]}, "
+                f"got {frames.shape[1:]}"
             )
         return len(frames)
 
     def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
-        """Store a part of the frames that were packed."""
+        """Store the part `keep` of packed frames."""
         self._frames[slots] = packed["frames_raw"][keep]
 
     def estimate_bytes(self, stored: int) -> int:
-        """Return the bytes of a full store, given that so many frames are in it."""
+        """Return the size of a full store in bytes, extrapolated from the `stored` frames in it."""
         return self._frames.nbytes
 
 
-class Packed:
-    """Frames compressed one by one, so that any can be read and evicted alone."""
+class CompressedStore:
+    """Frames compressed one by one, so that each can be read and evicted separately."""
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._shape, self._dtype = shape, dtype
@@ -92,7 +92,7 @@ class Packed:
 
     def read(self, slots: Numbers) -> Pixels:
         """Return copies of the frames in these slots."""
-        # Histories overlap: a frame that is asked for several times is unpacked once.
+        # Histories overlap: a frame that is requested several times is decompressed once.
         distinct, where = np.unique(slots, return_inverse=True)
         frames = np.empty((len(distinct), *self._shape), self._dtype)
         for frame, slot in enumerate(distinct.tolist()):
@@ -110,19 +110,19 @@ class Packed:
         }
 
     def count(self, packed: Mapping[str, Any]) -> int:
-        """Return how many frames were packed; ValueError if they are not of our kind."""
+        """Return how many frames were packed; ValueError if this store cannot hold them."""
         data = as_array(packed, "frames_lz4", np.dtype(np.uint8))
         lengths = as_array(packed, "frames_lengths", np.dtype(np.int64))
-        # Each length on its own, too: a sum could overflow to what it should be.
+        # Each length is checked as well: their sum could overflow to the right value.
         within = (
             lengths.ndim == data.ndim == 1 and not ((lengths < 1) | (lengths > data.size)).any()
         )
         if not within or lengths.sum() != data.size:
-            raise ValueError("saved replay: frames_lengths do not fit frames_lz4")
+            raise ValueError("saved replay: frames_lengths contradict frames_lz4")
         return len(lengths)
 
     def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
-        """Store a part of the frames that were packed."""
+        """Store the part `keep` of packed frames."""
         ends = packed["frames_lengths"].cumsum()[keep].tolist()
         lengths = packed["frames_lengths"][keep].tolist()
         for slot, end, length in zip(slots.tolist(), ends, lengths, strict=True):
@@ -136,9 +136,9 @@ class Packed:
             self._put(slot, block)
 
     def estimate_bytes(self, stored: int) -> int:
-        """Return the bytes of a full store, given that so many frames are in it."""
+        """Return the size of a full store in bytes, extrapolated from the `stored` frames in it."""
         capacity = len(self._blocks)
-        return capacity * PER_PACKED_FRAME + math.ceil(self._used * capacity / stored)
+        return capacity * PER_COMPRESSED_FRAME + math.ceil(self._used * capacity / stored)
 
     def _put(self, slot: int, block: bytes) -> None:
         self._used += len(block) - len(self._blocks[slot])

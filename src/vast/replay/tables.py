@@ -1,4 +1,4 @@
-"""What the replay asks of a transition table."""
+"""The interface of a transition table, as the replay uses it."""
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -14,28 +14,31 @@ Flags = NDArray[np.bool_]
 
 
 class Table(Protocol):
-    """Where transitions are counted, one by one; `next_state=None` is a terminal one."""
+    """Counts transitions, one at a time; `next_state=None` makes one terminal."""
 
     def add(self, state: int, action: int, reward: float, next_state: int | None, /) -> None:
-        """Count a transition."""
+        """Add a transition."""
 
     def delete(self, state: int, action: int, reward: float, next_state: int | None, /) -> None:
-        """Uncount a transition."""
+        """Delete a transition."""
 
 
 @runtime_checkable
 class BatchTable(Protocol):
-    """A table that takes columns, all or nothing: `vast.planning.TransitionTable`."""
+    """Counts many transitions at once, such as `vast.planning.TransitionTable`.
+
+    If a call raises an error, the table must not have changed.
+    """
 
     def add_many(self, s: States, a: Actions, r: Rewards, t: States, ends: Flags, /) -> None:
-        """Count transitions."""
+        """Add transitions."""
 
     def delete_many(self, s: States, a: Actions, r: Rewards, t: States, ends: Flags, /) -> None:
-        """Uncount transitions."""
+        """Delete transitions."""
 
 
-class Transitions(NamedTuple):
-    """Transitions in columns, in the order of a table's arguments."""
+class TransitionBatch(NamedTuple):
+    """Transitions in columns, in the order of the arguments of `add_many`."""
 
     states: States
     actions: Actions
@@ -44,22 +47,22 @@ class Transitions(NamedTuple):
     """0 where the transition is terminal"""
     terminals: Flags
     numbers: Numbers
-    """of the frames that they leave from: when they happened"""
+    """the number of the frame that each transition leaves, which gives its age"""
 
     @property
     def columns(self) -> tuple[States, Actions, Rewards, States, Flags]:
-        """What a table takes."""
+        """The arguments of `add_many` and `delete_many`."""
         return self.states, self.actions, self.rewards, self.next_states, self.terminals
 
 
-class Ledger(Protocol):
-    """Something beside the table that must know of every transition counted and uncounted."""
+class TransitionListener(Protocol):
+    """Is notified of every transition added to and deleted from the table."""
 
-    def revise(self, added: Transitions, deleted: Transitions) -> None:
-        """Take note of a change that the table has already made."""
+    def revise(self, added: TransitionBatch, deleted: TransitionBatch) -> None:
+        """Handle a change that was already made in the table."""
 
 
-NONE = Transitions(
+NO_TRANSITIONS = TransitionBatch(
     np.zeros(0, np.uint64),
     np.zeros(0, np.uint8),
     np.zeros(0),
@@ -70,19 +73,19 @@ NONE = Transitions(
 
 
 class OneByOne:
-    """Columns for a table that takes one transition at a time, or for no table at all."""
+    """Adapts a table that takes one transition at a time, or None, to a `BatchTable`."""
 
     def __init__(self, table: Table | None) -> None:
         self._table = table
 
     def add_many(self, *columns: NDArray[Any]) -> None:
-        """Count transitions."""
+        """Add transitions."""
         if self._table is not None:
             for step in _steps(columns):
                 self._table.add(*step)
 
     def delete_many(self, *columns: NDArray[Any]) -> None:
-        """Uncount transitions: all of them, or the table's error and none."""
+        """Delete transitions: all of them, or the table's error and none."""
         if self._table is None:
             return
         done: list[tuple[int, int, float, int | None]] = []
@@ -97,15 +100,15 @@ class OneByOne:
 
 
 def batched(table: Table | None) -> BatchTable:
-    """Return a table as one that takes columns."""
+    """Return a table as a `BatchTable`."""
     return table if isinstance(table, BatchTable) else OneByOne(table)
 
 
-def revise(table: BatchTable, added: Transitions, deleted: Transitions) -> None:
-    """Bring a table up to date: all of it, or none of it and the table's error.
+def revise(table: BatchTable, added: TransitionBatch, deleted: TransitionBatch) -> None:
+    """Revise a table completely, or raise the table's error and change nothing.
 
-    Additions come first, as in Algorithm 2: a state and action that only changes its successor is
-    at no moment without counts, and keeps what `set_reward` has set.
+    Additions come first, as in Algorithm 2: if only the successor of a state and action changes,
+    its count never reaches zero, and the table keeps a reward set by `set_reward`.
     """
     if len(added.states):
         table.add_many(*added.columns)

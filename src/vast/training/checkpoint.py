@@ -1,9 +1,8 @@
-"""Checkpoints: one folder, switched from one moment of a run to the next all at once.
+"""Checkpoints: one folder that switches atomically from one moment of a run to the next.
 
-Files are written under new names and never changed. The manifest that names them is replaced last;
-whatever happens before that, the checkpoint of before is there. Frames are most of the bytes and
-never change, so each save adds only those that came since, and drops files whose frames are all
-evicted.
+Files are written under new names and never changed. The manifest that names them is replaced last:
+until then the previous checkpoint is intact. Frames are most of the bytes and never change, so each
+save adds only the new ones, and drops files whose frames are all evicted.
 """
 
 import contextlib
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vast.errors import UserError
-from vast.files import written_whole
+from vast.files import atomic_write
 from vast.training.manifest import (
     MANIFEST,
     OWN_FILE,
@@ -26,16 +25,18 @@ from vast.training.manifest import (
     check_files,
     read_manifest,
 )
-from vast.training.protocol import FrameStore, State
-from vast.training.saved import read_state, write_state
+from vast.training.protocol import FrameStore, StateDict
+from vast.training.state_file import read_state, write_state
 
+CHECKPOINT = "checkpoint"
+"""the directory of a checkpoint within that of a run"""
 PIECE = 5000
-"""the most frames in one file, all of which are in memory while it is written or read"""
+"""frames per file at most; a file is in memory as a whole while it is written or read"""
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What a save did, for a log."""
+class SaveStats:
+    """What a save wrote, for a log."""
 
     seconds: float
     bytes_written: int
@@ -47,9 +48,8 @@ class Saved:
 class Checkpoint:
     """A folder that holds the latest checkpoint of one agent.
 
-    It belongs to the agent that is saved to it, or that was loaded from it: a save adds to the
-    frames that it wrote or loaded itself, and replaces everything that somebody else wrote. One
-    process at a time may save.
+    A save adds to the frames that this object wrote or loaded, and replaces everything that another
+    one wrote. One process at a time may save.
     """
 
     def __init__(self, folder: Path, *, piece: int = PIECE) -> None:
@@ -58,14 +58,14 @@ class Checkpoint:
         self._known: Manifest | None = None
 
     def exists(self) -> bool:
-        """Return whether there is a checkpoint, sound or not."""
+        """Return whether there is a checkpoint, intact or not."""
         return (self.folder / MANIFEST).is_file()
 
-    def load(self) -> tuple[State, Iterator[State]]:
+    def load(self) -> tuple[StateDict, Iterator[StateDict]]:
         """Return the state and the pieces of frames, oldest first, each read when it is asked for.
 
-        UserError if anything is missing, damaged or of another version; what is wrong within a
-        piece is found when it is read.
+        UserError if anything is missing, damaged or of another version; damage within a piece is
+        found when it is read.
         """
         manifest = read_manifest(self.folder)
         check_files(self.folder, manifest)
@@ -73,10 +73,10 @@ class Checkpoint:
         self._known = manifest
         return state, (self._read(piece) for piece in manifest.pieces)
 
-    def save(self, state: State, frames: FrameStore | None = None) -> Saved:
-        """Replace the checkpoint by this state, and the frames that belong to it.
+    def save(self, state: StateDict, frames: FrameStore | None = None) -> SaveStats:
+        """Replace the checkpoint by this state and its frames.
 
-        UserError, and the checkpoint of before is as it was, if it cannot be written.
+        UserError if it cannot be written; the previous checkpoint is then intact.
         """
         began = time.perf_counter()
         before = self._before()
@@ -85,7 +85,7 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
             manifest = self._write(state, frames, self._continued(before, frames), written)
             text = manifest.to_json()
-            with written_whole(self.folder / MANIFEST) as unfinished:
+            with atomic_write(self.folder / MANIFEST) as unfinished:
                 with unfinished.open("w", encoding="utf-8") as file:
                     file.write(text)
                     file.flush()
@@ -97,11 +97,11 @@ class Checkpoint:
             self._remove(written)
             if not isinstance(error, OSError):
                 raise
-            intact = "; the checkpoint of before is intact" if before else ""
+            intact = "; the previous checkpoint is intact" if before else ""
             raise UserError(f"cannot write {self.folder}: {error.strerror}{intact}") from error
         self._known = manifest
         self._sweep(manifest)
-        return Saved(
+        return SaveStats(
             seconds=time.perf_counter() - began,
             bytes_written=sum(part.size for part in written) + len(text),
             bytes_total=sum(part.size for part in manifest.files) + len(text),
@@ -109,7 +109,7 @@ class Checkpoint:
         )
 
     def _before(self) -> Manifest | None:
-        """Return what is there now, if it is whole; UserError if it is not ours to replace."""
+        """Return the present manifest if all its files are there; UserError if it is not ours."""
         try:
             manifest = read_manifest(self.folder)
             check_files(self.folder, manifest)
@@ -120,19 +120,19 @@ class Checkpoint:
         return manifest
 
     def _continued(self, before: Manifest | None, frames: FrameStore | None) -> Manifest | None:
-        """Return what is there now if these frames continue it."""
+        """Return the present manifest if these frames continue it."""
         if before is None or before != self._known or frames is None or frames.end < before.end:
             return None
         return before
 
     def _write(
         self,
-        state: State,
+        state: StateDict,
         frames: FrameStore | None,
         before: Manifest | None,
         written: list[Part],
     ) -> Manifest:
-        """Write what is new, and return what the checkpoint will consist of."""
+        """Write the new files, and return the new manifest."""
         lineage, save = (before.lineage, before.save + 1) if before else (secrets.token_hex(8), 1)
         oldest, end = (frames.oldest, frames.end) if frames else (0, 0)
         pieces = [piece for piece in before.pieces if piece.end > oldest] if before else []
@@ -146,7 +146,7 @@ class Checkpoint:
         written.append(self._write_part(f"state-{save:06d}", state))
         return Manifest(lineage, save, written[-1], oldest, end, tuple(pieces))
 
-    def _write_part(self, name: str, content: State) -> Part:
+    def _write_part(self, name: str, content: StateDict) -> Part:
         path = self.folder / f"{name}-{secrets.token_hex(4)}.npz"
         try:
             with path.open("xb") as file:
@@ -159,7 +159,7 @@ class Checkpoint:
             raise
         return Part(path.name, size)
 
-    def _read(self, part: Part) -> State:
+    def _read(self, part: Part) -> StateDict:
         path = self.folder / part.file
         try:
             return read_state(path)
@@ -178,7 +178,7 @@ class Checkpoint:
                 (self.folder / part.file).unlink(missing_ok=True)
 
     def _sweep(self, manifest: Manifest) -> None:
-        """Remove what no longer belongs to the checkpoint, and what killed saves left behind."""
+        """Remove files that do not belong to the checkpoint, such as those of killed saves."""
         named = {part.file for part in manifest.files}
         with contextlib.suppress(OSError):
             for path in list(self.folder.iterdir()):
@@ -186,8 +186,27 @@ class Checkpoint:
                     path.unlink(missing_ok=True)
 
 
+def checkpoint_in(directory: Path) -> Path:
+    """Return the checkpoint of a run directory; a directory that is none is returned as it is."""
+    inside = directory / CHECKPOINT
+    return inside if inside.is_dir() else directory
+
+
+@contextlib.contextmanager
+def checkpoint_errors(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong while a state is loaded into one line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except KeyError as error:
+        raise UserError(f"checkpoint {folder}: {error.args[0]!r} is missing") from error
+    except (ValueError, TypeError) as error:
+        raise UserError(f"checkpoint {folder} does not fit: {error}") from error
+
+
 def _sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can do so."""
+    """Wait until the names in a folder are on disk, where the system can do so."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

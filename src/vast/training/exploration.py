@@ -1,11 +1,12 @@
-"""When an agent tries something else: epsilon-greedy, with a schedule that knows of no end."""
+"""Epsilon-greedy exploration, with a schedule that does not depend on the length of the run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.errors import UserError
+from vast.checks import at_least, fraction
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,14 @@ class ExplorationConfig:
     final: float = 0.1
     """epsilon in the end"""
     anneal_steps: int = 200_000
-    """environment steps in which it falls, linearly, from the one to the other"""
+    """environment steps over which epsilon falls linearly from the first to the final value"""
 
     def __post_init__(self) -> None:
-        for name in ("burn_in", "anneal_steps"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more steps")
-        for name in ("first", "final"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"epsilon {name} {getattr(self, name)}: allowed is 0 to 1")
+        at_least(0, burn_in=self.burn_in, anneal_steps=self.anneal_steps)
+        fraction(first=self.first, final=self.final)
 
     def epsilon_at(self, step: int) -> float:
-        """Return epsilon after so many environment steps."""
+        """Return epsilon after this many environment steps."""
         if step < self.burn_in:
             return 1.0
         since = step - self.burn_in
@@ -44,6 +41,13 @@ def greedy(q: NDArray[np.float64], rng: np.random.Generator) -> int:
     return int(best[0] if len(best) == 1 else rng.choice(best))
 
 
-def explores(epsilon: float, rng: np.random.Generator) -> bool:
-    """Tell, with probability `epsilon`, to act at random: no values are needed then."""
-    return bool(rng.random() < epsilon)
+def epsilon_greedy(
+    epsilon: float, n_actions: int, rng: np.random.Generator, best: Callable[[], int]
+) -> int:
+    """Return a random action with probability epsilon; otherwise ask for the best one.
+
+    `best` is called only if it is needed: a random action requires no values.
+    """
+    if rng.random() < epsilon:
+        return int(rng.integers(n_actions))
+    return best()

@@ -1,4 +1,4 @@
-"""The table of contents of a checkpoint: which files belong to it, and which frames are where."""
+"""The manifest of a checkpoint: its files, and which frames are in which of them."""
 
 import json
 import re
@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 from vast.errors import UserError
 
 FORMAT = "vast checkpoint"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 DATA_FILE = re.compile(r"(state|frames)-\d+-[0-9a-f]{8}\.npz")
 OWN_FILE = re.compile(DATA_FILE.pattern + r"|\.manifest\.\d+\.json")
-"""what a save writes: the data, and a manifest that is not yet finished"""
+"""what a save writes: the data, and an unfinished manifest"""
 
 T = TypeVar("T")
 
 
 class ForeignManifest(UserError):
-    """The folder belongs to something else."""
+    """The directory belongs to something else."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Piece(Part):
-    """A file with `count` frames, of which `first` is the number of the first."""
+    """A file with `count` frames, of which the first has the number `first`."""
 
     first: int
     count: int
@@ -82,23 +82,25 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a checkpoint; UserError unless it is there, sound and of our version."""
+    """Read a manifest; UserError unless it is there, intact and of this version."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is no checkpoint: there is no such folder")
+        raise UserError(f"{folder} is not a checkpoint: there is no such directory")
     try:
         content = json.loads((folder / MANIFEST).read_bytes())
     except FileNotFoundError:
-        raise UserError(f"{folder} is no checkpoint: it has no {MANIFEST}") from None
+        raise UserError(f"{folder} is not a checkpoint: it has no {MANIFEST}") from None
     except OSError as error:
         raise UserError(f"cannot read {folder / MANIFEST}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"checkpoint {folder}: {MANIFEST} is damaged") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ForeignManifest(f"{folder} is no checkpoint: its {MANIFEST} is of something else")
+        raise ForeignManifest(
+            f"{folder} is not a checkpoint: its {MANIFEST} belongs to something else"
+        )
     if content.get("version") != VERSION:
         raise UserError(
-            f"checkpoint {folder} is of version {content.get('version')!r}: "
-            f"this program reads version {VERSION}"
+            f"checkpoint {folder} must have format version {VERSION}, "
+            f"got version {content.get('version')!r}"
         )
     try:
         manifest = _parse(content)
@@ -109,7 +111,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
-    """Raise UserError unless all files are there, and of the size they were written with."""
+    """Raise UserError unless all files exist, with the sizes they were written with."""
     for part in manifest.files:
         try:
             size = (folder / part.file).stat().st_size
@@ -119,7 +121,7 @@ def check_files(folder: Path, manifest: Manifest) -> None:
             raise UserError(f"cannot read {folder / part.file}: {error.strerror}") from error
         if size != part.size:
             raise UserError(
-                f"checkpoint {folder}: {part.file} has {size} bytes, not {part.size} as written"
+                f"checkpoint {folder}: {part.file} must have {part.size} bytes, got {size}"
             )
 
 
@@ -140,14 +142,14 @@ def _parse(content: dict[str, Any]) -> Manifest:
 
 def _checked(value: Any, kind: type[T]) -> T:
     if type(value) is not kind:
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
     return value
 
 
 def _name(part: dict[str, Any]) -> str:
     name = _checked(part["file"], str)
     if not DATA_FILE.fullmatch(name):
-        raise ValueError(f"{name!r} is no file of a checkpoint")
+        raise ValueError(f"{name!r} is not a file of a checkpoint")
     return name
 
 

@@ -1,4 +1,4 @@
-"""What a run measures, as lines of JSON; and as TensorBoard events, where that is installed."""
+"""The metrics of a run as JSON lines and, where TensorBoard is installed, as its events."""
 
 import json
 import math
@@ -10,19 +10,20 @@ from typing import Any
 
 from vast.errors import UserError
 
-OWN_KEYS = ("step", "wall_seconds")
+CLOCKS = ("step", "wall_seconds")
+"""what says when a row was measured"""
 
 
 class MetricsLog:
-    """A file to which rows are added, one JSON object per line, each written at once.
+    """A file to which rows are appended, one JSON object per line, each written at once.
 
-    A row that a killed process did not finish is removed. The same numbers go to the folder
+    A row that a killed process did not finish is removed. The same values go to the folder
     `events` beside the file if TensorBoard is installed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self._events = Events(self.path.parent / "events")
+        self._events = TensorBoardEvents(self.path.parent / "events")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: a row is in the file as soon as it is written.
@@ -35,21 +36,18 @@ class MetricsLog:
 
     @property
     def offset(self) -> int:
-        """How many bytes the rows so far take; a checkpoint keeps it."""
+        """The length in bytes of the rows so far; a checkpoint stores it."""
         return self._offset
 
-    def write(self, step: int, wall_seconds: float, values: Mapping[str, float]) -> None:
-        """Add a row. What is not finite is written as null."""
-        for key in OWN_KEYS:
-            if key in values:
-                raise ValueError(f"{key} is given by itself, not among the values")
-        row = {"step": step, "wall_seconds": wall_seconds, **values}
+    def write(self, row: Mapping[str, float]) -> None:
+        """Append a row, with `step` and `wall_seconds`. What is not finite is written as null."""
+        step = int(row["step"])
         line = json.dumps({key: _number(row[key]) for key in row}, allow_nan=False) + "\n"
         self._append(line.encode())
-        self._events.write(step, {key: float(values[key]) for key in values})
+        self._events.write(step, {key: float(row[key]) for key in row if key not in CLOCKS})
 
     def sync(self) -> int:
-        """Wait until all rows are on the disk, as a checkpoint counts on them; return `offset`."""
+        """Wait until all rows are on disk, as a checkpoint relies on them; return `offset`."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -57,25 +55,28 @@ class MetricsLog:
         return self._offset
 
     def rewind(self, offset: int) -> None:
-        """Remove the rows after `offset`: the run goes on from a checkpoint made there.
+        """Remove the rows after `offset`: the run continues from a checkpoint made there.
 
-        UserError, and nothing changed, if the file is shorter, or no row ends there.
+        UserError, and nothing changed, if the file is shorter or no row ends there.
         """
         if offset > self._offset:
             raise UserError(
-                f"{self.path} has {self._offset} bytes: the checkpoint goes on from {offset}"
+                f"{self.path} must have at least {offset} bytes, as its checkpoint says, "
+                f"got {self._offset}"
             )
         self._file.seek(0)
         rows = self._file.read(offset)
         if _end_of_rows(rows) != offset:
-            raise UserError(f"{self.path} is not of this run: no row ends at byte {offset}")
+            raise UserError(
+                f"{self.path} does not belong to this run: no row ends at byte {offset}"
+            )
         self._file.truncate(offset)
         self._offset = self._file.seek(0, os.SEEK_END)
         steps = [row["step"] for row in _parse(self.path, rows)]
         self._events.rewind(steps[-1] + 1 if steps else 0)
 
     def close(self) -> None:
-        """Finish."""
+        """Close the file."""
         self._file.close()
         self._events.close()
 
@@ -96,8 +97,8 @@ class MetricsLog:
         self._offset += len(line)
 
 
-class Events:
-    """The same numbers for TensorBoard; does nothing where it is not installed."""
+class TensorBoardEvents:
+    """The same values for TensorBoard; does nothing where it is not installed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -111,7 +112,7 @@ class Events:
             return
         if self._writer is None:
             try:
-                # Imported here, for it takes seconds.
+                # Imported here because it takes seconds.
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:
                 self._installed = False
@@ -123,21 +124,21 @@ class Events:
         self._writer.flush()
 
     def rewind(self, step: int) -> None:
-        """Let what is written next hide what was written from `step` on."""
+        """Let the next events hide those written from `step` on."""
         self.close()
         self._purge_step = step
 
     def close(self) -> None:
-        """Finish."""
+        """Close the event file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a log, which may be growing; a last line that has no end yet is left out.
+    """Return the rows of a log, which may still grow; an unfinished last line is left out.
 
-    UserError if it cannot be read or holds something else.
+    UserError if it cannot be read or is not a metrics log.
     """
     try:
         content = path.read_bytes()
@@ -158,13 +159,13 @@ def _parse(path: Path, content: bytes) -> list[dict[str, Any]]:
         except ValueError:
             row = None
         if not isinstance(row, dict) or type(row.get("step")) is not int:
-            raise UserError(f"{path}, line {number}: this is no row of metrics")
+            raise UserError(f"{path}, line {number}: this is not a row of metrics")
         rows.append(row)
     return rows
 
 
 def _number(value: float) -> float | int | None:
-    """Return a number of any library as one of Python's, or None if JSON has none for it."""
+    """Return a number of any library as a Python number, or None if JSON has none for it."""
     if hasattr(value, "item"):
         value = value.item()
     return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""How far a run has come: a live display in a terminal, a line now and then elsewhere."""
+"""The progress of a run: a live display in a terminal, a line now and then elsewhere."""
 
 import contextlib
 import math
@@ -13,22 +13,22 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-Facts = Mapping[str, float | str]
+Stats = Mapping[str, float | str]
 
 LIVE_SECONDS = 0.2
 PLAIN_SECONDS = 10.0
-"""how long to wait between two displays, and between two lines"""
+"""time between two updates of the display, and between two lines"""
 RECENT_SECONDS = 30.0
-"""over how long speed is measured"""
+"""over which speed is measured"""
 BESIDE = " | "
 
 
 class Progress:
-    """Shows steps, speed, time left, and facts that the run tells; used in a `with` statement.
+    """Shows steps, speed, time left and statistics of the run; used in a `with` statement.
 
     Args:
-        console: where to show it; standard output if None.
-        clock: what tells the seconds.
+        console: where to show it; standard output by default.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Progress:
         self._live = Live(console=console, auto_refresh=False) if console.is_interactive else None
         self._wait = LIVE_SECONDS if self._live else PLAIN_SECONDS
         self._due = -math.inf
-        self._last: tuple[int, int, Facts | Callable[[], Facts]] | None = None
+        self._last: tuple[int, int, Stats | Callable[[], Stats]] | None = None
         self._shown: int | None = None
         self._speed = Speed()
 
@@ -56,13 +56,13 @@ class Progress:
             self._live.stop()
 
     def update(
-        self, step: int, total: int, facts: Facts | Callable[[], Facts] | None = None
+        self, step: int, total: int, stats: Stats | Callable[[], Stats] | None = None
     ) -> None:
-        """Say where the run is; to be called every step, for mostly it only looks at the clock.
+        """Show where the run is. Call it every step: mostly it only looks at the clock.
 
-        `facts` are looked at, or called, only when they are shown.
+        `stats` are looked at, or called, only when they are shown.
         """
-        self._last = (step, total, {} if facts is None else facts)
+        self._last = (step, total, {} if stats is None else stats)
         now = self._clock()
         self._speed.pass_to(now, step)
         if now < self._due:
@@ -72,7 +72,7 @@ class Progress:
         if self._live:
             self._live.start()
         elif began:
-            # There is nothing to tell yet.
+            # There is nothing to show yet.
             self._speed.add(now, step)
             return
         self._show(now, *self._last)
@@ -84,10 +84,10 @@ class Progress:
         else:
             self._print(line)
 
-    def _show(self, now: float, step: int, total: int, facts: Facts | Callable[[], Facts]) -> None:
+    def _show(self, now: float, step: int, total: int, stats: Stats | Callable[[], Stats]) -> None:
         self._shown = step
         self._speed.add(now, step)
-        known = facts() if callable(facts) else facts
+        known = stats() if callable(stats) else stats
         steps = BESIDE.join(_steps(step, total, self._speed.per_second))
         others = BESIDE.join(f"{name} {_words(known[name])}" for name in known)
         if self._live is None:
@@ -100,7 +100,7 @@ class Progress:
         self._live.update(Group(top, Text(others)), refresh=True)
 
     def _print(self, line: str) -> None:
-        # A reader that has gone, as in `| head`, is no reason to stop a run.
+        # A closed pipe, as in `| head`, is no reason to stop a run.
         with contextlib.suppress(BrokenPipeError):
             print(line, file=self._console.file, flush=True)
 
@@ -108,8 +108,8 @@ class Progress:
 class Speed:
     """Environment steps per second of this process, over the last half minute.
 
-    Time in which no such step was taken, as in a burst of training, tells nothing of the steps to
-    come and is left out.
+    Time without environment steps, as in a burst of training, says nothing about the steps to come
+    and is left out.
     """
 
     def __init__(self) -> None:
@@ -118,26 +118,26 @@ class Speed:
         self._left_out = 0.0
 
     def pass_to(self, now: float, step: int) -> None:
-        """Take note of every update."""
+        """See an update."""
         if self._last is not None and step == self._last[1]:
             self._left_out += now - self._last[0]
         self._last = now, step
 
     def add(self, now: float, step: int) -> None:
-        """Take note of a moment at which speed is shown."""
+        """See an update at which the speed is shown."""
         counted = now - self._left_out
         self._seen.append((counted, step))
-        # One moment before the half minute stays, so that it is covered.
+        # One update before the half minute stays, so that it is covered.
         while len(self._seen) > 2 and self._seen[1][0] <= counted - RECENT_SECONDS:
             self._seen.popleft()
 
     @property
     def per_second(self) -> float | None:
-        """The speed, None as long as it is unknown."""
+        """The speed; None while it is unknown."""
         if not self._seen:
             return None
         (then, first), (now, last) = self._seen[0], self._seen[-1]
-        # A single step may be the one for which everything is loaded and compiled.
+        # The first step may have loaded and compiled everything.
         return (last - first) / (now - then) if now > then and last > first + 1 else None
 
 

@@ -1,4 +1,4 @@
-"""What the training loop, checkpoints and test epochs know of an agent, and of experiments."""
+"""What the training loop, checkpoints and test epochs know of an agent and of an experiment."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,16 +8,18 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.replay.poses import Pose as Pose
+
 Env = gymnasium.Env[Any, Any]
 
 Observation = NDArray[Any]
 """an image of bytes, [rows, columns, channels], or a vector of floats"""
-State = dict[str, Any]
+StateDict = dict[str, Any]
 """what is saved: arrays, numbers, strings, None, lists of these, and dictionaries of all by name"""
 
 
 class FrameStore(Protocol):
-    """Frames by number, of which a checkpoint writes only those that came since the last one."""
+    """Frames by number, of which a checkpoint writes only those added since the last one."""
 
     @property
     def oldest(self) -> int:
@@ -26,17 +28,17 @@ class FrameStore(Protocol):
 
     @property
     def end(self) -> int:
-        """The number that the next frame will have."""
+        """The number of the next frame."""
         ...
 
-    def frames_since(self, number: int, limit: int | None = None) -> State:
-        """Return the frames from `number` on, up to `limit`."""
+    def frames_since(self, number: int, limit: int | None = None) -> StateDict:
+        """Return the frames from `number` on, at most `limit`."""
         ...
 
 
 @dataclass(frozen=True)
-class Transition:
-    """One step as an agent learns from it."""
+class Experience:
+    """One environment step as an agent observes it."""
 
     observation: Any
     action: int
@@ -44,31 +46,28 @@ class Transition:
     next_observation: Any
     terminated: bool
     truncated: bool
-    info: dict[str, Any]
-    """of the next observation"""
-
-
-Observe = Callable[[Transition], None]
-"""how an agent is handed a transition it did not choose"""
+    pose: Pose | None = None
+    """of the observation"""
+    next_pose: Pose | None = None
 
 
 class Intervention(Protocol):
-    """Something that happens once, at a step of an experiment."""
+    """Something that happens once, at a given step of an experiment."""
 
     def check(self, env: Env) -> None:
         """Raise UserError if it cannot happen in this environment."""
         ...
 
-    def apply(self, env: Env, observe: Observe) -> None:
-        """Do it to the environment; hand the agent what it is to learn from."""
+    def apply(self, env: Env, observe: Callable[[Experience], None]) -> None:
+        """Change the environment; pass to `observe` what the agent is to learn from."""
         ...
 
 
 class Policy(Protocol):
-    """How an agent acts when nobody learns: it may remember what it saw, but leaves no trace."""
+    """How an agent acts without learning: it remembers the episode and leaves the agent alone."""
 
     def begin(self, observation: Observation) -> None:
-        """See the first observation of an episode."""
+        """Start an episode with its first observation."""
         ...
 
     def act(self) -> int:
@@ -76,21 +75,21 @@ class Policy(Protocol):
         ...
 
     def q_values(self) -> NDArray[np.float64]:
-        """Return what each action is worth."""
+        """Return Q(s, a) of each action at the current observation."""
         ...
 
     def observe(self, observation: Observation, action: int | None = None) -> None:
-        """See what came of the action chosen last, or of another that was taken instead."""
+        """See what followed the action chosen last, or `action` if another one was taken."""
         ...
 
 
-class Agent(Protocol):
-    """Something that lives through one episode after another and learns from them.
+class Trainable(Protocol):
+    """An agent as the training loop sees it.
 
-    Its calls alternate: `begin`, then `decide`, `observe` and `train` again and again; when
-    `observe` was told that the episode ended, `begin` comes next. When it trains is the affair of
-    its own schedule, which counts the decisions taken and knows of no end. It can also be shown
-    steps that it did not decide: these are observed, and not counted.
+    The loop calls `begin`, then `decide`, `observe` and `train` in turn until `observe` reports the
+    end of the episode. The agent decides when to train by its own schedule, which counts decisions
+    and does not know how long the run will be. It may also observe steps that it did not decide:
+    it learns from these, and does not count them.
     """
 
     steps: int
@@ -98,15 +97,18 @@ class Agent(Protocol):
 
     @property
     def frame_store(self) -> FrameStore | None:
-        """Where its frames are, if it keeps any; they are saved apart from its state."""
+        """Where its frames are, if it keeps any; a checkpoint saves them apart from its state."""
         ...
 
-    def begin(self, observation: Observation) -> None:
-        """See the first observation of an episode."""
+    def begin(self, observation: Observation, pose: Pose | None = None) -> None:
+        """Start an episode with its first observation.
+
+        A pose is stored beside the frame, for analysis; no decision depends on it.
+        """
         ...
 
     def decide(self) -> int:
-        """Choose the next action, exploring as the schedule says."""
+        """Choose the next action, exploring by the schedule."""
         ...
 
     def observe(
@@ -116,43 +118,48 @@ class Agent(Protocol):
         observation: Observation,
         terminated: bool,
         truncated: bool,
+        pose: Pose | None = None,
     ) -> None:
-        """Learn what an action, whoever decided it, has brought."""
+        """Learn from one step, whoever decided it."""
         ...
 
     def train(self) -> bool:
         """Do one training step if one is due; return whether more are due before the next step.
 
-        When none is due any more, another call changes nothing.
+        If none is due, the call changes nothing.
         """
         ...
 
     def cut(self) -> None:
-        """Take note that the episode is abandoned here, as if truncated."""
+        """Abandon the episode here, as if it were truncated; without an episode do nothing."""
         ...
 
-    def policy(self, epsilon: float, rng: np.random.Generator) -> Policy:
-        """Return the present policy, random in a share `epsilon` of steps, with its own chance."""
+    def policy(self, epsilon: float = 0.0, seed: int | np.random.Generator = 0) -> Policy:
+        """Return the current epsilon-greedy policy, with a random generator of its own."""
         ...
 
     def metrics(self) -> dict[str, float]:
         """Return what was measured since the last call, by the names of docs/runs.md."""
         ...
 
-    def facts(self) -> dict[str, float]:
-        """Return a few numbers to show while it learns, in words for people."""
+    def progress_stats(self) -> dict[str, float]:
+        """Return a few statistics to show beside the progress bar."""
         ...
 
-    def state_dict(self) -> State:
-        """Return all that the future depends on, but for the frames."""
+    def identity(self) -> StateDict:
+        """Return what a checkpoint must agree with to belong to this agent."""
+        ...
+
+    def state_dict(self) -> StateDict:
+        """Return everything that the future depends on except the frames."""
         ...
 
     def load_state_dict(
-        self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
+        self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]] = ()
     ) -> None:
-        """Become the saved agent; `frames` are pieces from `frames_since`, oldest first."""
+        """Restore a saved agent; `frames` are pieces from `frames_since`, oldest first."""
         ...
 
     def close(self) -> None:
-        """End what runs in the background."""
+        """Stop background work."""
         ...

@@ -1,4 +1,4 @@
-"""How many threads torch and NumPy may use: on small networks and busy cores one is fastest."""
+"""The number of threads of torch and NumPy: with small networks on busy cores one is fastest."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 @contextmanager
 def limited_threads(number: int) -> Iterator[None]:
-    """Use so many threads inside a `with` block."""
+    """Use this many threads inside a `with` block."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -1,12 +1,12 @@
-"""The mazes of the tutorial are as the tutorial says."""
+"""The mazes of the tutorial work as described there."""
 
 import re
 from pathlib import Path
 
 import numpy as np
+from tests.envs.doom.mazes import LargeMazeHazards
 
 from vast.envs.doom.maze_text import parse_maze, read_maze
-from vast.envs.doom.tasks import LargeMazeHazards
 from vast.envs.doom.udmf import maze_wad
 
 DOCS = Path(__file__).parents[3] / "docs"

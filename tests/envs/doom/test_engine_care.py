@@ -1,4 +1,4 @@
-"""However Python dies, nothing of ours is left: no engine, no shared memory, no folder."""
+"""However Python ends, nothing is left behind: no engine, no shared memory, no folder."""
 
 import contextlib
 import logging
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.envs.doom.mazes import HMaze, PlusMaze, TMaze
 
 from vast.envs.doom import guard, watchdog
 from vast.envs.doom.environment import LOST
-from vast.envs.doom.tasks import HMaze, PlusMaze, TMaze
 
 SHARED = Path("/dev/shm")
 
@@ -25,9 +25,10 @@ pytestmark = pytest.mark.slow
 # Two environments, one of them with a camera: three engines. Prints their folders and ids.
 VICTIM = """
 import os, signal, sys, time
+import gymnasium, vast
 import numpy as np
-from vast.envs.doom.tasks import PlusMaze, TMaze
-first, second = PlusMaze(), TMaze(render_mode="rgb_array")
+first = gymnasium.make("vast/PlusMaze-v0").unwrapped
+second = gymnasium.make("vast/TMaze-v0", render_mode="rgb_array").unwrapped
 for env in (first, second):
     env.reset(seed=0)
     env.step(np.int64(0))
@@ -53,7 +54,7 @@ SIGNALS = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM, "kill": sign
 
 
 def left_over(process_id: int, folder: str, instance: str) -> list[str]:
-    """Return what is still there of an engine."""
+    """Return what is left of an engine."""
     left = [f"process {pid}" for pid, _ in watchdog.engines_of(folder)]
     with contextlib.suppress(OSError):
         if folder.encode() in Path(f"/proc/{process_id}/cmdline").read_bytes():
@@ -96,17 +97,18 @@ def test_nothing_is_left_after(ending: str) -> None:
         if ending.split()[0] in SIGNALS:
             assert all(left_over(*engine) for engine in engines)
             victim.send_signal(SIGNALS[ending.split()[0]])
-        # The pipe ends only when no child of the victim holds it open any more.
+        # The pipe is closed only when no child of the victim has it open any more.
         assert victim.communicate(timeout=60)[0] == ""
     wait_until_gone(engines)
 
 
 def test_nothing_is_left_when_python_is_killed_while_an_engine_starts(tmp_path: Path) -> None:
-    # Python itself tries out a temporary file when it is first asked for the place of such files;
-    # that one is not ours to clear away, so it comes before the danger begins.
+    # Python itself creates a temporary file when it first looks for their folder. That is
+    # done before `ready`, because we do not remove it.
     start = (
-        "import tempfile\nfrom vast.envs.doom.tasks import TMaze\ntempfile.gettempdir()\n"
-        "env = TMaze()\nprint('ready', flush=True)\nenv.reset()\nenv.step(0)\n"
+        "import tempfile, gymnasium, vast\ntempfile.gettempdir()\n"
+        "env = gymnasium.make('vast/TMaze-v0').unwrapped\n"
+        "print('ready', flush=True)\nenv.reset()\nenv.step(0)\n"
     )
     before = {file.name for file in SHARED.iterdir()}
     for delay in (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2):
@@ -131,9 +133,9 @@ def test_nothing_is_left_when_python_is_killed_while_an_engine_starts(tmp_path: 
 
 
 INTERRUPTED = """
+import gymnasium, vast
 import numpy as np
-from vast.envs.doom.tasks import PlusMaze
-env = PlusMaze()
+env = gymnasium.make("vast/PlusMaze-v0").unwrapped
 env.reset(seed=0)
 print("ready", flush=True)
 try:
@@ -214,7 +216,7 @@ def test_an_engine_found_dead_at_reset_is_replaced_without_changing_the_episode(
     other.close()
 
 
-def test_closing_leaves_nothing_and_the_environment_can_begin_anew() -> None:
+def test_closing_leaves_nothing_and_the_environment_can_be_reset_again() -> None:
     env = TMaze()
     for _ in range(2):
         env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Any WAD with any task's rules; what the engine would crash or hang on is refused before it."""
+"""Any WAD works with any task's rules; one that would crash or hang the engine is refused."""
 
 import logging
 import struct
@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.envs.doom.mazes import LargeMaze, PlusMaze, TMaze
 
 from vast.envs.doom.maze_text import parse_maze
-from vast.envs.doom.rules import Rules
-from vast.envs.doom.tasks import LargeMaze, PlusMaze, TMaze
 from vast.envs.doom.udmf import maze_wad
 from vast.envs.doom.wad import Wad, wad_bytes
 from vast.envs.doom.wad_maps import maps_in
@@ -52,7 +51,7 @@ def binary_map(name: str, things: Sequence[Thing], hexen: bool = False) -> Lumps
 
 
 def udmf_map(name: str, things: Sequence[Thing]) -> Lumps:
-    """Return the lumps of a map in UDMF, with the freedoms the format allows."""
+    """Return the lumps of a map in UDMF, with unusual but valid formatting."""
     text = 'NAMESPACE="ZDoom"; // made by hand\n/* thing { type = 1; } */\n'
     text += "".join(f"vertex\n{{\nx={x}.0;\ny={y};\n}}\n" for x, y in CORNERS)
     text += "".join(
@@ -68,7 +67,7 @@ def udmf_map(name: str, things: Sequence[Thing]) -> Lumps:
 
 
 def random_starts(*names: str) -> Lumps:
-    """Return the lump that asks the engine to use every player-1 start."""
+    """Return the lump that makes the engine use every player-1 start."""
     text = "".join(f'map {name} "{name}" {{ RandomPlayerStarts }}\n' for name in names)
     return [("MAPINFO", text.encode("ascii"))]
 
@@ -108,7 +107,7 @@ def test_every_format_and_kind_of_start_can_be_played(
     assert info["x"] == pytest.approx(240, abs=0.1)
     assert info["map"] == "MINE"
     assert len(env.floor_plan().walls) == 4
-    with pytest.raises(UserError, match="outside the map MINE"):
+    with pytest.raises(UserError, match="start must be inside the map MINE"):
         env.reset(options={"start": (300, 0, 0)})
     env.close()
 
@@ -145,23 +144,21 @@ def test_a_wad_without_zones_has_those_of_the_task(tmp_path: Path) -> None:
 def test_a_map_that_only_begins_in_zones_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.wad"
     path.write_bytes(wad(binary_map("MINE", [(1, 0, 0, 180)])))
-    env = Centre(wad=path)
-    with pytest.raises(UserError, match="every start of map MINE lies in a zone"):
+    env = LargeMaze(rules=NO_SCATTER, wad=path)
+    with pytest.raises(UserError, match="map MINE must have a start outside of zones"):
         env.reset(seed=0)
     env.close()
 
 
-class Centre(LargeMaze):
-    """The large maze's zones without any chance at the start."""
-
-    rules = Rules(-0.01, turn_steps=0, random_steps=0)
+NO_SCATTER = {"living_reward": -0.01, "turn_steps": 0, "random_steps": 0}
+"""the large maze's rules without random first actions"""
 
 
 MY_MAZE = "room 0,0 512,256\nzone goal 400,0 512,256\nmap MINE\nstart 64,128 facing east\n"
 
 
 @pytest.mark.parametrize("built", [False, True])
-def test_a_maze_of_ones_own_brings_its_zones_along(tmp_path: Path, built: bool) -> None:
+def test_a_users_maze_has_its_own_zones(tmp_path: Path, built: bool) -> None:
     path = tmp_path / ("mine.wad" if built else "mine.maze")
     path.write_bytes(maze_wad(parse_maze(MY_MAZE)) if built else MY_MAZE.encode())
     env = PlusMaze(wad=path)
@@ -175,7 +172,7 @@ def test_a_maze_of_ones_own_brings_its_zones_along(tmp_path: Path, built: bool) 
     env.close()
 
 
-def test_many_starts_without_the_flag_are_warned_of(
+def test_several_starts_without_the_flag_give_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "mine.wad"
@@ -188,17 +185,17 @@ def test_many_starts_without_the_flag_are_warned_of(
 @pytest.mark.parametrize(
     ("data", "map_name", "message"),
     [
-        (wad(binary_map("MINE", [(3001, 0, 0, 0)])), None, "map MINE of .* has no start"),
-        (wad(udmf_map("MINE", [])), None, "map MINE of .* has no start"),
-        (wad(binary_map("MINE", STARTS)), "MAP01", "unknown map of .* 'MAP01': allowed are MINE"),
-        (wad([("README", b"no map")]), None, "holds no map"),
+        (wad(binary_map("MINE", [(3001, 0, 0, 0)])), None, "map MINE of .* must have a start"),
+        (wad(udmf_map("MINE", [])), None, "map MINE of .* must have a start"),
+        (wad(binary_map("MINE", STARTS)), "MAP01", "map of .* 'MAP01': must be one of MINE"),
+        (wad([("README", b"no map")]), None, "must contain a map"),
         (b"", None, "is empty"),
-        (b"hello", None, "not a WAD"),
-        (wad(binary_map("MINE", STARTS))[:-40], None, "broken WAD"),
-        (wad([("MINE", b""), ("THINGS", b"odd")]), None, "broken WAD: a THINGS lump has 3"),
+        (b"hello", None, "must begin with IWAD or PWAD"),
+        (wad(binary_map("MINE", STARTS))[:-40], None, "damaged WAD"),
+        (wad([("MINE", b""), ("THINGS", b"odd")]), None, "damaged WAD: a THINGS lump has 3"),
     ],
 )
-def test_what_the_engine_would_not_survive_is_refused(
+def test_a_wad_that_would_crash_the_engine_is_refused(
     tmp_path: Path, data: bytes, map_name: str | None, message: str
 ) -> None:
     path = tmp_path / "mine.wad"

@@ -1,4 +1,4 @@
-"""The maze format: what it means, and that everything the engine would not stand is refused."""
+"""The maze format: its meaning, and its errors for everything that would crash the engine."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_a_row_of_starts_has_even_gaps_and_turns() -> None:
     ]
 
 
-def test_every_wall_has_a_texture_of_its_own_ending_at_a_corner() -> None:
+def test_every_wall_has_its_own_texture_and_ends_at_a_corner() -> None:
     text = ROOM + "wall 256,0 256,256\nmap ONE\nstart 64,64 facing 0\n"
     layouts, pool = lay_out_maze(parse_maze(text))
     faces = [
@@ -70,7 +70,7 @@ def test_every_wall_has_a_texture_of_its_own_ending_at_a_corner() -> None:
         for face in (line.front, line.back)
         if face is not None and face.texture
     ]
-    # Four outer walls, of which the wall's foot cuts one in two, and the wall's two sides.
+    # Four outer walls, one of them cut in two by the inner wall, and the inner wall's two sides.
     assert len(faces) == len(set(faces)) == 7
     assert set(faces) <= set(DISTINCT_WALLS)
     assert pool.repeats == 0
@@ -126,66 +126,64 @@ def test_a_teleporter_looks_like_the_wall_it_is_in() -> None:
     }
     assert [west[name].kind.value for name in ("ONE", "TWO")] == ["wall", "teleporter"]
     assert west["ONE"].front.texture == west["TWO"].front.texture
-    # Whichever way round it is written, the room is to its right, where one comes from.
+    # Whatever its direction in the file, the room is on its right, where the player comes from.
     assert (west["TWO"].start, west["TWO"].end) == ((0, 0), (0, 512 * UNIT))
 
 
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [
-        (ROOM + "map ONE\n", "2:1", "has no start"),
-        ("", "1:1", "no map"),
-        ("map ONE\nstart 0,0 facing 0\n", "1:1", "has no room"),
+        (ROOM + "map ONE\n", "2:1", "must have a start"),
+        ("", "1:1", "must have a map"),
+        ("map ONE\nstart 0,0 facing 0\n", "1:1", "must have a room"),
         (ROOM + "map LONGERNAME\n", "2:5", "at most 8"),
-        (ROOM + "map PLAYPAL\n", "2:5", "means something else"),
+        (ROOM + "map PLAYPAL\n", "2:5", "meaning of its own"),
         (ROOM + "map A-B\n", "2:5", "letters, digits"),
-        (SMALL + "map ONE\n", "4:5", "there already"),
+        (SMALL + "map ONE\n", "4:5", "got 'ONE' again"),
         ("room 0,0 9,9 walls NOSUCH\n", "1:20", "unknown texture 'NOSUCH'"),
         ("room 0,0 9,9 walls REDWAL1\n", "1:20", "did you mean REDWALL1"),
         ("room 0,0 9,9 walls VERYLONGNAME\n", "1:20", "at most 8"),
-        ("room 0,0 9,9 walls SLADRIP1\n", "1:20", "is animated"),
+        ("room 0,0 9,9 walls SLADRIP1\n", "1:20", "must not be animated"),
         ("room 0,0 9,9 walls BRNSMAL1\n", "1:20", "see-through"),
-        ("room 0,0 9,9 floor NUKAGE1\n", "1:20", "is animated"),
+        ("room 0,0 9,9 floor NUKAGE1\n", "1:20", "must not be animated"),
         ("room 0,0 9,9 floor REDWALL1\n", "1:20", "unknown flat"),
         ("room 0,0 9,9 ceiling F_SKY1\n", "1:22", "unknown flat"),
-        ("room 0,0 9,9 light 256\n", "1:20", "from 0 to 255"),
+        ("room 0,0 9,9 light 256\n", "1:20", "light must be an integer between 0 and 255, got 256"),
         ("room 0,0 9,9 colour 3\n", "1:14", "unknown option"),
         ("room 0,0\n", "1:9", "two opposite corners"),
-        ("room 0,0 9, 9\n", "1:10", "a number is needed"),
-        ("room 0,0 40000,9\n", "1:10", "-16384 to 16384"),
+        ("room 0,0 9, 9\n", "1:10", "a coordinate must be a number, got ''"),
+        ("room 0,0 40000,9\n", "1:10", "between -16384 and 16384, got 40000"),
         ("rooom 0,0 9,9\n", "1:1", "did you mean 'room'?"),
-        (SMALL + "start 9,9\n", "4:10", "where 'facing' should be"),
-        (SMALL + "start 64,64 facing 12.5\n", "4:20", "whole numbers"),
-        (SMALL + "start 64,64 facing 0 90\n", "4:22", "no meaning here"),
-        (SMALL + "starts 0,0 to 100,0 every 64 facing 0\n", "4:27", "no multiple"),
-        (SMALL + "start 8,64 facing 0\n", "4:1", "inside a wall"),
-        (SMALL + "start 600,64 facing 0\n", "4:1", "lies in no room"),
-        (SMALL + "wall 256,260 300,260\n", "3:1", "inside a wall"),
+        (SMALL + "start 9,9\n", "4:10", "must be 'facing', got the end of the line"),
+        (SMALL + "start 64,64 facing 12.5\n", "4:20", "must be an integer"),
+        (SMALL + "start 64,64 facing 0 90\n", "4:22", "must end here, got '90'"),
+        (SMALL + "starts 0,0 to 100,0 every 64 facing 0\n", "4:27", "must divide the length"),
+        (SMALL + "start 8,64 facing 0\n", "4:1", "16 units away from walls, got 8,64"),
+        (SMALL + "start 600,64 facing 0\n", "4:1", "must lie in a room, got 600,64"),
+        (SMALL + "wall 256,260 300,260\n", "3:1", "16 units away from walls"),
         (SMALL + "zone goal 200,200 300,300\n", "3:1", "would end before it begins"),
-        (SMALL + "zone goal 0,0 9,9\nzone hazard 8,8 99,99\n", "5:1", "overlaps the goal"),
-        (SMALL + "zone goal 600,600 700,700\n", "4:1", "lies in no room"),
+        (SMALL + "zone goal 0,0 9,9\nzone hazard 8,8 99,99\n", "5:1", "not overlap the goal"),
+        (SMALL + "zone goal 600,600 700,700\n", "4:1", "must lie in a room"),
         (SMALL + "zone prize 0,0 9,9\n", "4:6", "unknown zone"),
-        (SMALL + "wall 400,400 600,400\n", "4:1", "lies in no room from 512,400"),
+        (SMALL + "wall 400,400 600,400\n", "4:1", "must lie in a room, got none from 512,400"),
         (SMALL + "wall 99,99 99,99\n", "4:17", "two or more points"),
-        (SMALL + "wall 9,9 9,99\nwall 9,50 9,150\n", "5:1", "there already"),
-        (SMALL + "invisible 0,0 0,512\n", "4:1", "would do nothing"),
-        ("room 0,0 0,512 512,0 512,512\n" + SMALL, "1:1", "crosses itself"),
-        ("room 0,0 256,256 512,512\n" + SMALL, "1:1", "no area"),
-        ("room 0,0 0,99 99,99 0,0\n" + SMALL, "1:1", "closes by itself"),
-        ("room 256,256 800,800\n" + SMALL, "2:1", "overlaps the room of line 1"),
-        ("room 128,128 256,256\n" + SMALL, "2:1", "overlaps the room of line 1"),
-        (ROOM + SMALL, "2:1", "overlaps the room of line 1"),
+        (SMALL + "wall 9,9 9,99\nwall 9,50 9,150\n", "5:1", "not lie on top of another"),
+        (SMALL + "invisible 0,0 0,512\n", "4:1", "would have no effect"),
+        ("room 0,0 0,512 512,0 512,512\n" + SMALL, "1:1", "must not cross itself"),
+        ("room 0,0 256,256 512,512\n" + SMALL, "1:1", "must have an area"),
+        ("room 0,0 0,99 99,99 0,0\n" + SMALL, "1:1", "closed automatically"),
+        ("room 256,256 800,800\n" + SMALL, "2:1", "not overlap the room of line 1"),
+        ("room 128,128 256,256\n" + SMALL, "2:1", "not overlap the room of line 1"),
+        (ROOM + SMALL, "2:1", "not overlap the room of line 1"),
         (SMALL + "teleporter 99,99 99,200 to 300,300 300,400\n", "4:1", "outer wall"),
-        (SMALL + "teleporter 0,0 0,128 to 600,0 600,99\n", "4:1", "lies in no room"),
+        (SMALL + "teleporter 0,0 0,128 to 600,0 600,99\n", "4:1", "must lie in a room"),
         (SMALL + "teleporter 0,0 0,128 to 512,0 512,99\n", "4:1", "inside a room"),
-        (SMALL + "teleporter 0,0 0,128 to 256,8 384,8\n", "4:1", "nearer than 16"),
+        (SMALL + "teleporter 0,0 0,128 to 256,8 384,8\n", "4:1", "at least 16 units away"),
         (SMALL + "teleporter 0,0 0,128 to 99,0 99,99\nwall 50,50 150,50\n", "4:1", "midway"),
-        (SMALL + "teleporter 0,0 0,128 99,0 99,128\n", "4:22", "'to' should be"),
+        (SMALL + "teleporter 0,0 0,128 99,0 99,128\n", "4:22", "must be 'to', got '99,0'"),
     ],
 )
-def test_what_could_not_work_is_refused_with_line_and_column(
-    text: str, where: str, what: str
-) -> None:
+def test_an_invalid_maze_is_refused_with_line_and_column(text: str, where: str, what: str) -> None:
     message = refusal(text)
     assert message.startswith(f"my.maze:{where}: "), message
     assert what in message
@@ -197,7 +195,7 @@ def test_a_gap_in_an_outline_is_found() -> None:
     layout = lay_out(parse_maze(SMALL, "my.maze").maps["ONE"])
     check_closed(layout)
     del layout.lines[2]
-    with pytest.raises(MazeError, match=r"my.maze:1:1: .*not closed at"):
+    with pytest.raises(MazeError, match=r"my.maze:1:1: .*must be closed, got a gap at"):
         check_closed(layout)
 
 
@@ -206,7 +204,7 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: object) -> None:
         read_maze(f"{tmp_path}/none.maze")
 
 
-def test_the_automatic_textures_exist_stand_still_and_hide_what_is_behind() -> None:
+def test_the_automatic_textures_exist_and_are_opaque_and_not_animated() -> None:
     known = textures()
     assert len(set(DISTINCT_WALLS)) == 72
     for name in DISTINCT_WALLS:

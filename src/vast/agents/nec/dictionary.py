@@ -12,18 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vast.agents.neighbours import Inverted, Keys, Memory, Rows
+from vast.agents.neighbours import InvertedSearch, Keys, KeyValueMemory, Rows
 
 
 def estimate(queries: Tensor, keys: Tensor, values: Tensor, delta: float) -> Tensor:
-    """Return [B] values read by [B, w] queries from their [B, k, w] neighbours' [B, k] values."""
+    """Return [B] values of [B, w] queries, from neighbours' [B, k, w] keys and [B, k] values."""
     assert keys.shape[:2] == values.shape
     assert queries.shape == (keys.shape[0], keys.shape[2])
     kernel = 1 / ((queries[:, None] - keys).square().sum(2) + delta)
     return (kernel * values).sum(1) / kernel.sum(1)
 
 
-class Look(NamedTuple):
+class Lookup(NamedTuple):
     """What one query finds in all dictionaries."""
 
     values: NDArray[np.float64]
@@ -31,11 +31,11 @@ class Look(NamedTuple):
     rows: list[Rows]
     """for each action, its neighbours, the nearest first"""
     distances: list[NDArray[np.float64]]
-    """for each action, how far they are"""
+    """for each action, their distances"""
 
 
-class Lookup(NamedTuple):
-    """Neighbours of some queries in one dictionary, as leaves that gradients come back to."""
+class GradientLookup(NamedTuple):
+    """Neighbours of some queries in one dictionary, as leaves that receive gradients."""
 
     action: int
     rows: Rows
@@ -56,33 +56,33 @@ class Dictionary:
         width: int,
         neighbours: int,
         delta: float,
-        inverted: Inverted | None = None,
+        inverted: InvertedSearch | None = None,
     ) -> None:
         self.neighbours, self.delta = neighbours, delta
-        self.memories = [Memory(capacity, width, inverted) for _ in range(n_actions)]
+        self.memories = [KeyValueMemory(capacity, width, inverted) for _ in range(n_actions)]
 
     def __len__(self) -> int:
         return sum(map(len, self.memories))
 
-    def look(self, key: Keys) -> Look:
+    def look_up(self, key: Keys) -> Lookup:
         """Read the value of each action at a key; leave no trace."""
-        look = Look(np.zeros(len(self.memories)), [], [])
+        found = Lookup(np.zeros(len(self.memories)), [], [])
         for a, memory in enumerate(self.memories):
             rows, squared = (found[0] for found in memory.nearest(key[None], self.neighbours))
             if len(rows):
                 kernel = 1 / (squared + self.delta)
-                look.values[a] = (kernel * memory.values(rows)).sum() / kernel.sum()
-            look.rows.append(rows)
-            look.distances.append(np.sqrt(squared))
-        return look
+                found.values[a] = (kernel * memory.values(rows)).sum() / kernel.sum()
+            found.rows.append(rows)
+            found.distances.append(np.sqrt(squared))
+        return found
 
-    def touch(self, look: Look) -> None:
-        """Note that what was found is used."""
-        for memory, rows in zip(self.memories, look.rows, strict=True):
+    def touch(self, found: Lookup) -> None:
+        """Mark the entries of a lookup as used."""
+        for memory, rows in zip(self.memories, found.rows, strict=True):
             memory.touch(rows[::-1])
 
     def write(self, action: int, key: Keys, value: float, rate: float) -> None:
-        """Store a value; if the key is there already, move its value to this by a share `rate`."""
+        """Store a value; an existing key's value moves towards it by a share `rate`."""
         memory = self.memories[action]
         row = memory.find(key)
         if row is None:
@@ -94,15 +94,17 @@ class Dictionary:
 
     # --- learning ---------------------------------------------------------------------------------
 
-    def estimates(self, queries: Tensor, actions: NDArray[np.int64]) -> tuple[Tensor, list[Lookup]]:
-        """Return Q(query, action) for each of [B, w] queries, and where gradients will come to."""
+    def estimates(
+        self, queries: Tensor, actions: NDArray[np.int64]
+    ) -> tuple[Tensor, list[GradientLookup]]:
+        """Return Q(query, action) of [B, w] queries, and the entries that receive gradients."""
         found = queries.detach().cpu().numpy()
         q = queries.new_zeros(len(actions))
         lookups = []
         for a in np.unique(actions).tolist():
             memory, which = self.memories[a], np.flatnonzero(actions == a)
             rows = memory.nearest(found[which], self.neighbours).rows
-            lookup = Lookup(
+            lookup = GradientLookup(
                 a,
                 rows,
                 torch.from_numpy(memory.keys(rows)).to(queries).requires_grad_(),
@@ -113,8 +115,8 @@ class Dictionary:
             q = q.index_put((torch.from_numpy(which),), read)
         return q, lookups
 
-    def descend(self, lookups: Sequence[Lookup], rate: float) -> None:
-        """Move the neighbours' keys and values against their gradients, and note their use."""
+    def descend(self, lookups: Sequence[GradientLookup], rate: float) -> None:
+        """Move the neighbours' keys and values against their gradients, and mark them as used."""
         for action, rows, keys, values in lookups:
             assert keys.grad is not None
             assert values.grad is not None
@@ -135,6 +137,6 @@ class Dictionary:
         return [memory.state_dict() for memory in self.memories]
 
     def load_state_dict(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Become the saved memories."""
+        """Restore saved memories."""
         for memory, saved in zip(self.memories, state, strict=True):
             memory.load_state_dict(saved)

@@ -1,4 +1,4 @@
-"""N-step returns: what was earned in the next N steps, and what the state after them is worth."""
+"""N-step returns: the rewards of the next N steps, and the value of the state after them."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ from vast.agents.neighbours import Keys
 
 
 class Step(NamedTuple):
-    """A step whose return is not known yet, or is."""
+    """A step, whose return may not be known yet."""
 
     number: int
     """of the frame at which it was taken"""
     key: Keys
-    """the embedding of what was seen then"""
+    """the embedding of its observation"""
     action: int
     reward: float
 
@@ -28,7 +28,7 @@ class Returns:
         self._steps: list[Step] = []
 
     def add(self, step: Step) -> None:
-        """Take a step in."""
+        """Append a step."""
         self._steps.append(step)
 
     @property
@@ -37,7 +37,7 @@ class Returns:
         return len(self._steps) == self.n_steps
 
     def take_oldest(self, value: float) -> tuple[Step, float]:
-        """Return the oldest step and its return; `value` is that of the state reached."""
+        """Return the oldest step and its return, given the value of the current state."""
         following = self._returns(value)[0]
         return self._steps.pop(0), float(following)
 
@@ -55,7 +55,7 @@ class Returns:
         return returns
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the steps that wait."""
+        """Return the waiting steps."""
         columns = zip(*self._steps, strict=True) if self._steps else ((),) * 4
         numbers, keys, actions, rewards = columns
         return {
@@ -66,7 +66,7 @@ class Returns:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Let the saved steps wait."""
+        """Restore the waiting steps."""
         self._steps = [
             Step(int(number), np.array(key, np.float32), int(action), float(reward))
             for number, key, action, reward in zip(

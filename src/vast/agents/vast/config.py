@@ -1,16 +1,82 @@
-"""Every number of the VaST agent; the defaults are the paper's, for 3D navigation."""
+"""The hyperparameters of VaST; the defaults are the paper's, for 3D navigation.
 
-import math
+Fields whose description ends with "ours" are not in the paper. Those in `ExtensionsConfig` change
+the agent's states, its table or its decisions, and are off by default; the others concern how fast
+and on which input the same algorithm runs.
+"""
+
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from vast.agents.config import Planner
-from vast.errors import UserError, unknown
+from vast.checks import at_least, below_one, not_negative, one_of, positive
+from vast.errors import UserError
 from vast.model.config import ModelConfig
 from vast.training.exploration import ExplorationConfig
 
 Queue = Literal["bucketed", "exact"]
 Sameness = Literal["observation", "state"]
+
+
+@dataclass(frozen=True)
+class ExtensionsConfig:
+    """What is ours and not the paper's; all off by default."""
+
+    plain_omits_defaults: ClassVar[bool] = True
+
+    last_action: bool = False
+    """make the action that led to an observation part of its state, one bit per action"""
+    repeat_penalty: float = 0.0
+    """each time an action is repeated at the same observation within an episode, lower its value by
+    this share of the cost of being back there; 0: never"""
+    repeat_by: Sameness = "observation"
+    """what counts as a repetition: the same observation, or the same state"""
+    smoothing: float = 0.0
+    """bits beyond the nearest state at which another one counts 1/e as much in the estimate of Q;
+    0: only the nearest states count, the state itself where the action was taken"""
+    smooth_learning: bool = True
+    """smooth the values by which the learning agent acts, too"""
+    caution: float = 0.0
+    """standard errors by which values are lowered when the agent acts without learning; 0: none"""
+    reward_horizon: float | None = None
+    """steps after which a reward counts 1/e as much in E[r|s,a] as a new one; None: all rewards
+    count alike"""
+    reward_width: float = 0.0
+    """bits over which the reward at the end of an episode carries over to nearby states; requires
+    reward_horizon; 0: none"""
+    change_point: float | None = None
+    """share of the latest episode ends that must contradict what nearby ends predicted for all
+    older ones to be forgotten; requires reward_width; None: nothing is forgotten"""
+    outcome_shift: int | None = None
+    """bits; if an action leads farther than this from wherever it led before, its earlier outcomes
+    in that state are forgotten; None: never"""
+
+    def __post_init__(self) -> None:
+        not_negative(
+            repeat_penalty=self.repeat_penalty,
+            smoothing=self.smoothing,
+            caution=self.caution,
+            reward_width=self.reward_width,
+            outcome_shift=self.outcome_shift,
+        )
+        one_of(get_args(Sameness), repeat_by=self.repeat_by)
+        positive(reward_horizon=self.reward_horizon)
+        if self.reward_width and self.reward_horizon is None:
+            raise UserError("reward_width requires reward_horizon")
+        if self.change_point is not None and not 0 < self.change_point <= 1:
+            raise UserError(f"change_point must be above 0 and at most 1, got {self.change_point}")
+        if self.change_point is not None and not self.reward_width:
+            raise UserError("change_point requires reward_width")
+
+
+EXTENSIONS = (
+    "vast.agents.vast.extensions.last_action_bits:LastActionBits",
+    "vast.agents.vast.extensions.smoothing:Smoothing",
+    "vast.agents.vast.extensions.repeat_penalty:RepeatPenalty",
+    "vast.agents.vast.extensions.recent_rewards:RecentRewards",
+    "vast.agents.vast.extensions.outcome_shift:OutcomeShift",
+)
+"""the extensions there are; each is built if its fields above are on"""
 
 
 @dataclass(frozen=True)
@@ -22,85 +88,43 @@ class PlanningConfig:
     min_priority: float = 5e-5
     """p_min: a state whose |U - V| is smaller is not queued; supplement"""
     planner: Planner = "inline"
-    """inline: the same on every run; background: in a thread of its own, as the paper's process"""
+    """inline: deterministic; background: in a thread of its own, as the paper's process"""
     backups_per_step: int = 10_000
-    """what inline planning may do after each environment step; ours (the paper's process did some
+    """budget of inline planning after each environment step; ours (the paper's process did about
     6000 backups per second)"""
     backups_per_training: int = 10_000
-    """what it may do after each training step, beside that; ours"""
-    reward_horizon: float | None = None
-    """steps after which a reward received counts 1/e as much in E[r|s,a] as a new one; None: all
-    count alike, as in the paper; ours"""
-    reward_width: float = 0.0
-    """bits over which the reward at the end of an episode holds for states nearby, with a horizon;
-    0: each state knows its own ends only; ours"""
-    change_point: float | None = None
-    """share of the latest ends of episodes that must bring what those nearby never led to expect
-    for all older ones to be forgotten, with a width; None: nothing is forgotten; ours"""
-    leap: int | None = None
-    """bits; where an action leads farther than so many from wherever it led before, it is taken to
-    do something new there, and what it did before is forgotten; None: never, as the paper; ours"""
+    """additional budget after each training step; ours"""
     neighbours: bool = True
-    """an action never tried in a state borrows its value from the nearest states; otherwise it is
-    worth 0, which is for comparison only"""
-    smoothing: float = 0.0
-    """bits beyond the nearest state at which another counts 1/e as much when an action is valued,
-    tried or not; 0: only the nearest, the state itself for actions tried, as the paper; ours"""
-    smooth_learning: bool = True
-    """whether smoothing has a say while the agent learns, too; ours"""
-    caution: float = 0.0
-    """standard errors by which values are lowered when nobody learns, so that what is known better
-    is done; in training the mean counts, which tries things out; 0: never, as the paper; ours"""
+    """let an action never taken in a state borrow its value from the nearest states; otherwise its
+    value is 0, for comparison only"""
     queue: Queue = "bucketed"
-    """the order of backups: roughly by priority, and fast, or exactly so"""
+    """order of backups: approximately by priority, and fast, or exactly"""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.discount < 1:
-            raise UserError(f"discount {self.discount}: allowed is 0 to below 1")
-        if not self.min_priority > 0:
-            raise UserError(f"min_priority {self.min_priority}: allowed is above 0")
-        for name, allowed in (("planner", get_args(Planner)), ("queue", get_args(Queue))):
-            if getattr(self, name) not in allowed:
-                raise unknown(name, getattr(self, name), allowed)
-        if self.reward_horizon is not None and not self.reward_horizon > 0:
-            raise UserError(f"reward_horizon {self.reward_horizon}: allowed is above 0 steps")
-        if not 0 <= self.reward_width < math.inf:
-            raise UserError(f"reward_width {self.reward_width}: allowed is 0 or more bits")
-        if self.reward_width and self.reward_horizon is None:
-            raise UserError("reward_width without reward_horizon: allowed is both, or the latter")
-        if self.change_point is not None and not 0 < self.change_point <= 1:
-            raise UserError(
-                f"change_point {self.change_point}: allowed is a share, above 0 and up to 1"
-            )
-        if self.change_point is not None and not self.reward_width:
-            raise UserError("change_point without reward_width: allowed is both, or the latter")
-        if self.leap is not None and self.leap < 0:
-            raise UserError(f"leap {self.leap}: allowed is 0 or more bits")
-        if not 0 <= self.smoothing < math.inf:
-            raise UserError(f"smoothing {self.smoothing}: allowed is 0 or more bits")
-        if not 0 <= self.caution < math.inf:
-            raise UserError(f"caution {self.caution}: allowed is 0 or more standard errors")
-        if (self.smoothing or self.caution) and not self.neighbours:
-            raise UserError("smoothing or caution without neighbours: allowed is one of both")
-        for name in ("backups_per_step", "backups_per_training"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more")
+        below_one(discount=self.discount)
+        positive(min_priority=self.min_priority)
+        one_of(get_args(Planner), planner=self.planner)
+        one_of(get_args(Queue), queue=self.queue)
+        at_least(
+            0,
+            backups_per_step=self.backups_per_step,
+            backups_per_training=self.backups_per_training,
+        )
 
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """What is remembered."""
+    """The replay memory."""
 
     capacity: int = 500_000
     """N, frames; supplement (1 000 000 for Pong)"""
     compressed: bool = False
-    """keep frames compressed: a third of the memory or less, for some time"""
+    """store frames compressed: a third of the memory or less, for some time; ours"""
     delete_evicted: bool = False
-    """uncount a transition when its frame is evicted; off as in the authors' code"""
+    """delete a transition from the table when its frame is evicted; off as in the authors' code"""
 
     def __post_init__(self) -> None:
-        if self.capacity < 2:
-            raise UserError(f"capacity {self.capacity}: allowed is 2 or more frames")
+        at_least(2, capacity=self.capacity)
 
 
 @dataclass(frozen=True)
@@ -112,29 +136,28 @@ class TrainingConfig:
     batch: int = 128
     """samples (o[j-k-1 : j], a_j) per training step; supplement"""
     segment: int = 1
-    """consecutive steps per sample: a batch is batch / segment runs of so many. With 1 each step
-    is drawn alone, as in the paper; longer ones need fewer encodings; ours"""
+    """consecutive steps per sample: a batch consists of batch / segment segments. 1: each step is
+    drawn on its own, as in the paper; longer segments need fewer encodings; ours"""
     burst: int = 0
     """training steps in a row at the end of the burn-in; ours"""
     reassign: bool = True
-    """give the frames of each minibatch their new states (Algorithm 1, lines 20 to 28)"""
+    """give the frames of each minibatch their new states (Algorithm 1)"""
     retabulate: int = 0
-    """frames that are encoded anew after each training step, going round the whole replay; ours"""
+    """frames to encode again after each training step, going round the whole replay; ours"""
     overlap: bool = False
-    """train while the next environment steps are taken, on another core if there is one; what is
-    learned from a minibatch is known when the next one is due, the same on every run; ours"""
+    """train while the next environment steps are taken, on another core if there is one; the result
+    of a minibatch is used when the next one is due, so that runs stay deterministic; ours"""
     freeze_after: int | None = None
-    """environment steps after which the model is trained no more; the table goes on"""
+    """environment steps after which the model is no longer trained; the table goes on; ours"""
 
     def __post_init__(self) -> None:
-        for name in ("every", "batch", "segment"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} {getattr(self, name)}: allowed is 1 or more")
-        for name in ("burst", "retabulate", "freeze_after"):
-            if (getattr(self, name) or 0) < 0:
-                raise UserError(f"{name} {getattr(self, name)}: allowed is 0 or more")
+        at_least(1, every=self.every, batch=self.batch, segment=self.segment)
+        at_least(0, burst=self.burst, retabulate=self.retabulate)
+        at_least(0, freeze_after=self.freeze_after or 0)
         if self.batch % self.segment:
-            raise UserError(f"segment {self.segment}: allowed are divisors of batch {self.batch}")
+            raise UserError(
+                f"segment must be a divisor of batch, which is {self.batch}, got {self.segment}"
+            )
 
 
 @dataclass(frozen=True)
@@ -142,12 +165,12 @@ class VaSTConfig:
     """The agent of the paper's Algorithm 1."""
 
     resize: tuple[int, int] | None = None
-    """rows and columns to which images are shrunk, by area average, before they are stored and
-    learned from; None: as they are; ours"""
+    """rows and columns to which images are shrunk, by area average, as they arrive; None: they stay
+    as they are; ours"""
     model: ModelConfig = field(default_factory=ModelConfig)
     """from observations to states"""
     replay: ReplayConfig = field(default_factory=ReplayConfig)
-    """what is remembered"""
+    """the replay memory"""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """when the model is trained"""
     planning: PlanningConfig = field(default_factory=PlanningConfig)
@@ -155,37 +178,39 @@ class VaSTConfig:
     exploration: ExplorationConfig = field(default_factory=ExplorationConfig)
     """the share of random actions"""
     encode_batch: int = 128
-    """as long as actions are random, frames wait until so many can be encoded at once; ours"""
+    """while actions are random, frames wait until this many can be encoded at once; ours"""
     tabulate_burn_in: bool = True
-    """encode during the burn-in with the untrained encoder, as the paper; otherwise wait until
-    the burn-in and its burst of training are over, which saves time"""
-    last_action: bool = False
-    """the action that led to an observation is part of its state, one bit for each; ours"""
-    restlessness: float = 0.0
-    """each time an action is taken again at the very same observation in one episode, it is held
-    for worth less by this share of what it costs to be back there; 0: never, as the paper; ours"""
-    restless_by: Sameness = "observation"
-    """what is the same again: the observation, or a state, which has many; ours"""
+    """encode during the burn-in with the untrained encoder, as the paper; otherwise wait until the
+    burn-in and its burst of training are over, which saves time"""
     latent_steps: int = 0
     """environment steps in which rewards are hidden from the agent: latent learning"""
+    extensions: ExtensionsConfig = field(default_factory=ExtensionsConfig)
+    """what is ours and not the paper's; `()` turns all of it off"""
 
     def __post_init__(self) -> None:
-        if self.encode_batch < 1:
-            raise UserError(f"encode_batch {self.encode_batch}: allowed is 1 or more frames")
-        if not self.restlessness >= 0:
-            raise UserError(f"restlessness {self.restlessness}: allowed is 0 or more")
-        if self.restless_by not in get_args(Sameness):
-            raise unknown("restless_by", self.restless_by, get_args(Sameness))
-        if self.latent_steps < 0:
-            raise UserError(f"latent_steps {self.latent_steps}: allowed is 0 or more")
+        given: Any = self.extensions
+        if given in ((), []):  # plain VaST, as it may be written
+            object.__setattr__(self, "extensions", ExtensionsConfig())
+        elif not isinstance(given, ExtensionsConfig):
+            raise UserError(f"extensions must be an ExtensionsConfig, got {given!r}")
+        at_least(1, encode_batch=self.encode_batch)
+        at_least(0, latent_steps=self.latent_steps)
         least = self.model.history + 2
         if self.replay.capacity < least:
             raise UserError(
-                f"capacity {self.replay.capacity}: allowed is {least} or more frames with a "
-                f"history of {self.model.history}"
+                f"capacity must be at least {least} frames with a history of "
+                f"{self.model.history}, got {self.replay.capacity}"
             )
         if self.tabulate_burn_in and self.model.standardise:
             raise UserError(
-                "tabulate_burn_in with standardise: codes mean nothing before the mean is known, "
-                "which is at the end of the burn-in; allowed is one of both"
+                "standardise requires tabulate_burn_in to be off: the mean, without which codes "
+                "mean nothing, is known only at the end of the burn-in"
             )
+        ours = self.extensions
+        if (ours.smoothing or ours.caution) and not self.planning.neighbours:
+            raise UserError("smoothing and caution require neighbours")
+
+    @property
+    def history(self) -> int:
+        """k, earlier frames that the encoder sees beside the current one."""
+        return self.model.history

@@ -1,26 +1,26 @@
-"""A second engine with a larger screen that follows the first, for pictures and videos.
+"""A second engine with a larger screen that follows the first, for images and videos.
 
-The size of the screen changes what is drawn, so observations must not come from a larger one.
-The engine is deterministic: the same episode lived through again looks and goes the same.
+Observations must not come from a larger screen, because its size changes what is drawn. The engine
+is deterministic: replaying the actions of an episode reproduces it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.envs.doom.engine import Engine, Episode, Setting
+from vast.envs.doom.engine import Engine, EngineConfig, Episode
 
 
 class Camera:
-    """Films an episode: its engine catches up with the episode's actions when asked to."""
+    """Renders an episode: its engine replays the episode's actions when an image is requested."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._engine = Engine(setting)
+    def __init__(self, config: EngineConfig) -> None:
+        self._engine = Engine(config)
         self._episode: Episode | None = None
         self._followed = 0
         self._picture: NDArray[np.uint8] | None = None
 
     def picture(self, episode: Episode) -> NDArray[np.uint8] | None:
-        """Return what the episode looks like now."""
+        """Return an image of the current state of an episode."""
         if episode is not self._episode:
             self._engine.begin(episode)
         else:
@@ -33,5 +33,5 @@ class Camera:
         return self._picture
 
     def close(self) -> None:
-        """End the camera's engine."""
+        """Close the camera's engine."""
         self._engine.close()

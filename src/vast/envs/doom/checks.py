@@ -1,4 +1,4 @@
-"""What is refused in a map before it is written: starts and zones that could not work."""
+"""Checks of a map before it is written: its starts, zones and teleporter exits must be usable."""
 
 from collections.abc import Iterator
 
@@ -17,9 +17,9 @@ from vast.envs.doom.maze import (
 
 
 def check_map(map_: MazeMap, layout: Layout) -> None:
-    """Raise a `MazeError` for the first start, zone or exit that could not work."""
+    """Raise a `MazeError` for the first unusable start, zone or exit."""
     if not map_.starts:
-        raise map_.place.error(f"map {map_.name} has no start: the engine would crash")
+        raise map_.place.error(f"map {map_.name} must have a start: the engine would crash")
     for i, zone in enumerate(map_.zones):
         _check_zone(zone, map_.zones[:i], layout)
     for start in map_.starts:
@@ -28,7 +28,7 @@ def check_map(map_: MazeMap, layout: Layout) -> None:
         middle = midpoint((line.start, line.end))
         if line.kind is Kind.EXIT and not _room_for_player(middle, layout):
             raise line.edge.solid.place.error(
-                f"the teleporter's exit is nearer than {PLAYER_RADIUS} units to a wall"
+                f"the teleporter's exit must be at least {PLAYER_RADIUS} units away from walls"
             )
 
 
@@ -36,25 +36,26 @@ def _check_zone(zone: Zone, earlier: list[Zone], layout: Layout) -> None:
     for other in earlier:
         if all(zone.low[k] < other.high[k] and other.low[k] < zone.high[k] for k in (0, 1)):
             raise zone.place.error(
-                f"the {zone.kind} zone overlaps the {other.kind} zone of line {other.place.line}"
+                f"the {zone.kind} zone must not overlap the {other.kind} zone "
+                f"of line {other.place.line}"
             )
     if not any(_meets(zone, room.corners) for room in layout.rooms):
-        raise zone.place.error(f"the {zone.kind} zone lies in no room")
+        raise zone.place.error(f"the {zone.kind} zone must lie in a room")
 
 
 def _check_start(start: Start, zones: list[Zone], layout: Layout) -> None:
     where = f"{units(start.at[0]):g},{units(start.at[1]):g}"
     if not any(_in_room(start.at, room.corners) for room in layout.rooms):
-        raise start.place.error(f"the start {where} lies in no room")
+        raise start.place.error(f"the start must lie in a room, got {where}")
     if not _room_for_player(start.at, layout):
         raise start.place.error(
-            f"the start {where} is inside a wall: keep {PLAYER_RADIUS} units away from walls"
+            f"the start must be at least {PLAYER_RADIUS} units away from walls, got {where}"
         )
     for zone in zones:
         if zone.kind in TERMINAL_KINDS and zone.contains(start.at):
             raise start.place.error(
-                f"the start {where} lies in the {zone.kind} zone of line {zone.place.line}: "
-                "the episode would end before it begins"
+                f"the start must lie outside of the {zone.kind} zone of line {zone.place.line}, "
+                f"got {where}: the episode would end before it begins"
             )
 
 
@@ -72,7 +73,7 @@ def _room_for_player(at: Point, layout: Layout) -> bool:
 
 
 def _meets(zone: Zone, corners: tuple[Point, ...]) -> bool:
-    """Tell whether a zone and a room have some area in common."""
+    """Tell whether a zone and a room overlap."""
     if inside(midpoint((zone.low, zone.high)), corners) or any(
         zone.contains(corner) for corner in corners
     ):

@@ -1,4 +1,4 @@
-"""The Doom engine as a process of its own: started, driven, and cleared away whatever happens."""
+"""The Doom engine, a separate process: started, controlled, and always cleaned up."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from vast.envs.doom.textures import game_folder
 ACTION_REPEAT = 4
 """tics per action"""
 SPAWN_FREEZE = 7
-"""tics after a spawn in which the engine ignores all input"""
+"""tics after a spawn during which the engine ignores all input"""
 BUTTONS = (vzd.Button.MOVE_FORWARD, vzd.Button.TURN_LEFT, vzd.Button.TURN_RIGHT)
 """action -> key"""
 PRESSED = [[float(i == action) for i in range(len(BUTTONS))] for action in range(len(BUTTONS))]
@@ -34,9 +34,9 @@ VARIABLES = (
     vzd.GameVariable.VELOCITY_Y,
 )
 OBSERVING = vzd.ScreenResolution.RES_160X120
-"""the smallest screen there is; observations are half of it in each direction"""
+"""the smallest screen of the engine; observations have half its size in each direction"""
 FILMING = vzd.ScreenResolution.RES_640X480
-"""for pictures that people look at"""
+"""for images and videos"""
 HIDDEN = (
     "hud",
     "minimal_hud",
@@ -49,8 +49,8 @@ HIDDEN = (
     "corpses",
     "screen_flashes",
 )
-"""what of the game's decorations is not drawn"""
-DEATHS = (
+"""parts of the game's display that are not drawn"""
+ENGINE_ERRORS = (
     vzd.ViZDoomErrorException,
     vzd.ViZDoomUnexpectedExitException,
     vzd.ViZDoomIsNotRunningException,
@@ -65,68 +65,69 @@ _starting = threading.Lock()
 
 
 class EngineDied(RuntimeError):
-    """The engine's process ended although nobody closed it."""
+    """The engine's process ended without being closed."""
 
 
 @dataclass
 class Episode:
-    """All it takes to live through an episode again: the engine is deterministic."""
+    """Everything needed to replay an episode: the engine is deterministic."""
 
     map_name: str
     seed: int
     pose: Pose | None = None
     """where it begins, if not at one of the map's starts"""
     settled: bool = False
-    """whether the freeze after a spawn is waited for before the first action"""
+    """whether the first action waits until the freeze after a spawn is over"""
     actions: bytearray = field(default_factory=bytearray)
+    """the actions so far"""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What an engine is started with."""
+class EngineConfig:
+    """The options with which an engine is started."""
 
     wad: bytes | str
-    """a WAD or the path of one"""
+    """a WAD, or the path of one"""
     map_name: str
     deathmatch: bool
     resolution: vzd.ScreenResolution
 
 
 class Engine:
-    """One running engine. Any of its methods may raise `EngineDied`."""
+    """One running engine. All of its methods may raise `EngineDied`."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, config: EngineConfig) -> None:
         self._folder = new_folder()
         self._game = vzd.DoomGame()
         self.close = weakref.finalize(self, _close, self._game, self._folder, os.getpid())
         try:
-            self._start(setting)
+            self._start(config)
         except BaseException:
             self.close()
             raise
-        self._map_name = setting.map_name
+        self._map_name = config.map_name
 
-    def _start(self, setting: Setting) -> None:
+    def _start(self, config: EngineConfig) -> None:
         folder = Path(self._folder)
         (folder / "pose.wad").write_bytes(pose_wad())
-        wad = setting.wad
+        wad = config.wad
         if isinstance(wad, bytes):
             (folder / "maze.wad").write_bytes(wad)
             wad = str(folder / "maze.wad")
         game = self._game
         game.set_doom_game_path(str(game_folder() / "freedoom2.wad"))
         game.set_doom_scenario_path(wad)
-        game.set_doom_map(setting.map_name)
+        game.set_doom_map(config.map_name)
         game.set_doom_config_path(str(folder / "vizdoom.ini"))
-        game.set_screen_resolution(setting.resolution)
+        game.set_screen_resolution(config.resolution)
         game.set_screen_format(vzd.ScreenFormat.RGB24)
         for decoration in HIDDEN:
             getattr(game, f"set_render_{decoration}")(False)
         game.set_available_buttons(list(BUTTONS))
         game.set_available_game_variables(list(VARIABLES))
-        # Running is what gives the paper's momentum: without cl_run thrust and turning are halved.
+        # Running gives the paper's momentum: without cl_run, thrust and turning are halved.
         game.add_game_args("+cl_run 1 +movebob 0.25 -file pose.wad")
-        if setting.deathmatch:
+        if config.deathmatch:
             game.add_game_args("-deathmatch")
         game.set_window_visible(False)
         game.set_sound_enabled(False)
@@ -137,7 +138,7 @@ class Engine:
         self.process_id = note_instance(self._folder)
 
     def begin(self, episode: Episode) -> None:
-        """Start an episode and repeat the actions it holds already."""
+        """Start an episode and replay the actions that it already has."""
         game = self._game
         for command in pose_commands(episode.pose):
             self._call(game.send_game_command, command)
@@ -155,11 +156,11 @@ class Engine:
         """Hold a key for one step."""
         try:
             self._game.make_action(PRESSED[action], ACTION_REPEAT)
-        except DEATHS as error:
+        except ENGINE_ERRORS as error:
             raise EngineDied(str(error)) from error
 
     def look(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
-        """Return the screen and (x, y, angle, vx, vy); None if the player has died."""
+        """Return the screen and (x, y, angle, vx, vy), None if the player died."""
         state = self._call(self._game.get_state)
         if state is None:
             return None
@@ -167,22 +168,22 @@ class Engine:
 
     @property
     def tic(self) -> int:
-        """Tics since the episode's map was loaded."""
+        """Tics since the map of the episode was loaded."""
         return int(self._game.get_episode_time())
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return function(*arguments)
-        except DEATHS as error:
+        except ENGINE_ERRORS as error:
             raise EngineDied(str(error)) from error
 
 
 @contextlib.contextmanager
 def _inherited(folder: Path) -> Iterator[None]:
-    """Start a process in a folder, for the engine makes another in its working directory.
+    """Start a process in this folder, because the engine creates files in its working directory.
 
-    It also inherits that interrupts are blocked: one from the keyboard goes to the whole group of
-    processes, and it is for Python to decide what becomes of the engine.
+    The process also inherits that interrupts are blocked: an interrupt from the keyboard goes to
+    the whole process group, but Python must decide when the engine ends.
     """
     here = os.open(".", os.O_RDONLY)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -196,7 +197,7 @@ def _inherited(folder: Path) -> Iterator[None]:
 
 
 def _close(game: vzd.DoomGame, folder: str, owner: int) -> None:
-    """End an engine; a forked child leaves its parent's alone."""
+    """Close an engine; a forked child must not close its parent's."""
     if os.getpid() == owner:
         try:
             game.close()

@@ -1,4 +1,4 @@
-"""A Doom maze as a Gymnasium environment: pixels in, three actions out, rewards from position."""
+"""A Doom maze as a Gymnasium environment: pixels, three actions, rewards by position."""
 
 import logging
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from vast.envs.doom.engine import (
     FILMING,
     OBSERVING,
     Engine,
+    EngineConfig,
     EngineDied,
     Episode,
     Pose,
-    Setting,
 )
 from vast.envs.doom.frames import HEIGHT, WIDTH, shrink
 from vast.envs.doom.maze import TERMINAL_KINDS
-from vast.envs.doom.maze_words import FARTHEST
+from vast.envs.doom.maze_words import MAX_COORDINATE
 from vast.envs.doom.rules import Outcome, Rules, kind_at
 from vast.envs.doom.world import FloorPlan, open_world
 from vast.errors import UserError, unknown
@@ -37,28 +37,35 @@ Info = dict[str, Any]
 FORWARD, LEFT, RIGHT = ACTIONS = range(3)
 """the actions"""
 TRIES = 1000
-"""how often an episode that begins in a terminal zone is begun anew"""
+"""how often an episode that starts in a terminal zone is started again"""
 LOST, DEATH = "engine lost", "death"
-"""the events of the step in which the engine, or (by somebody's map) the player, died"""
+"""the events of the step in which the engine or (in a user's map) the player died"""
 
 
 class DoomMaze(gymnasium.Env[Observation, np.int64]):
-    """The base of the tasks, which say in which maze and by which rules.
+    """A task in a Doom maze. The engine starts at the first reset.
 
-    `wad` is a WAD or .maze file to play in instead of the task's own, `map_name` the map in it
-    (the first by default). An engine is started at the first reset.
+    Args:
+        maze: the maze of this package in which it takes place.
+        rules: the fields of `Rules`: what the task rewards, and how its episodes begin.
+        task_name: by which presets know the task, if it is one of this package's.
+        wad: a WAD or .maze file of the user's own instead of the maze.
+        map_name: the map in it; the first by default.
+        render_mode: None or "rgb_array".
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (declared so by gymnasium)
         "render_modes": ["rgb_array"],
         "render_fps": 35 / 4,
     }
-    maze: ClassVar[str]
-    """the maze that comes with the package"""
-    rules: ClassVar[Rules]
+    mutable_settings: ClassVar[tuple[str, ...]] = ("map_name", "reversed")
+    """attributes that an experiment may set between episodes, and that a run saves"""
 
     def __init__(
         self,
+        maze: str,
+        rules: Mapping[str, Any],
+        task_name: str | None = None,
         wad: str | Path | None = None,
         map_name: str | None = None,
         render_mode: str | None = None,
@@ -68,12 +75,14 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         self.render_mode = render_mode
         self.observation_space = spaces.Box(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
         self.action_space = spaces.Discrete(3)
-        self._world = open_world(self.maze, wad)
+        self.rules = Rules(**rules)
+        self.task_name = task_name
+        self._world = open_world(maze, wad)
         self._map = self._world.facts(map_name)
         self.reversed = False
-        """whether goals punish and penalties reward; may be changed at any time"""
+        """whether the rewards of goals and penalties are swapped; may be changed at any time"""
         self.engine_restarts = 0
-        """how many engines died in the middle of an episode"""
+        """how many engines died and were replaced"""
         self._engine: Engine | None = None
         self._camera: Camera | None = None
         self._episode: Episode | None = None
@@ -82,18 +91,22 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
 
     @property
     def map_name(self) -> str:
-        """The map of the next episode."""
+        """The map of the next episode; set it to another map of the same WAD."""
         return self._map.name
 
-    def set_map(self, map_name: str) -> None:
-        """Play the next episode in another map of the same WAD."""
+    @map_name.setter
+    def map_name(self, map_name: str) -> None:
         facts = self._world.facts(map_name)
         if facts.deathmatch != self._map.deathmatch:
             self._close_engine()
         self._map = facts
 
+    def set_map(self, map_name: str) -> None:
+        """Set `map_name`, the map of the next episode."""
+        self.map_name = map_name
+
     def floor_plan(self) -> FloorPlan:
-        """Return the walls of the next episode's map and the zones that count, for drawing."""
+        """Return the walls of the next episode's map and its active zones, for drawing."""
         plan = self._world.floor_plan(self.map_name)
         areas = [area for area in plan.areas if self.rules.hazards or area.kind != "hazard"]
         return replace(plan, areas=areas)
@@ -103,8 +116,8 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
     ) -> tuple[Observation, Info]:
         """Start an episode.
 
-        `options={"start": (x, y, angle)}` puts the player there, at rest; with `"frozen": True`
-        as if it had spawned there, so that its first seven tics of input are lost.
+        `options={"start": (x, y, angle)}` starts it at this pose, at rest; with `"frozen": True`
+        the player has just spawned there, and the first seven tics of input are lost.
         """
         super().reset(seed=seed)
         pose, settled = self._read_options(options or {})
@@ -119,9 +132,9 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
         """Hold a key for four tics: 0 forward, 1 turn left, 2 turn right."""
         if action not in ACTIONS:
-            raise UserError(f"action {action!r}: allowed are 0 forward, 1 left, 2 right")
+            raise UserError(f"action must be 0 forward, 1 left or 2 right, got {action!r}")
         if self._engine is None or self._episode is None:
-            raise UserError("step without an episode: call reset first")
+            raise UserError("no episode is in progress: call reset before step")
         try:
             self._act(int(action))
             alive = self._see()
@@ -138,7 +151,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         return self._observation, outcome.reward, outcome.terminated, False, self._info
 
     def render(self) -> NDArray[np.uint8] | None:
-        """Return a picture of 480 x 640 pixels for people; observations stay as they are."""
+        """Return an image of 480 x 640 pixels for videos; observations are not affected."""
         if self.render_mode is None or self._episode is None:
             return None
         try:
@@ -148,12 +161,12 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
             return self._running_camera().picture(self._episode)
 
     def close(self) -> None:
-        """End the engine; the next reset would start another."""
+        """Close the engine; another reset starts a new one."""
         self._close_engine()
         self._episode = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the future depends on; the engine's part is the episode's history."""
+        """Return the complete state; the engine's part is the history of the episode."""
         episode = self._episode
         return {
             "map": self.map_name,
@@ -171,8 +184,8 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where the state was taken, by living through its episode again."""
-        self.set_map(state["map"])
+        """Restore a state, by replaying the actions of its episode."""
+        self.map_name = state["map"]
         self.reversed = bool(state["reversed"])
         self.np_random.bit_generator.state = state["np_random"]
         self._episode = None
@@ -192,24 +205,26 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
             self._episode = Episode(self.map_name, seed, pose, settled)
             engine.begin(self._episode)
             if pose is None:
-                self._scatter()
+                self._act_randomly()
             if self._see() and self._zone() not in TERMINAL_KINDS:
                 self._check_pose(pose)
                 return self._observation, self._info
             if pose is not None:
                 break
         self._episode = None
-        start = f"start {pose}" if pose else f"every start of map {self.map_name}"
-        raise UserError(f"{start} lies in a zone that ends the episode")
+        outside = "outside of zones that end the episode"
+        if pose is not None:
+            raise UserError(f"start must be {outside}, got {pose}")
+        raise UserError(f"map {self.map_name} must have a start {outside}")
 
     def _check_pose(self, pose: Pose | None) -> None:
-        """Refuse a pose at which the engine did not put the player, for it would be in a wall."""
+        """Refuse a pose inside a wall, where the engine does not put the player."""
         if pose and hypot(self._info["x"] - pose[0], self._info["y"] - pose[1]) > 0.01:
             self._episode = None
-            raise UserError(f"start {pose}: there is no room for the player")
+            raise UserError(f"start must have room for the player, got {pose}: it is in a wall")
 
-    def _scatter(self) -> None:
-        """Turn and walk at random before the first counted step, as the paper's tasks do."""
+    def _act_randomly(self) -> None:
+        """Turn and move randomly before the first step, as in the paper's tasks."""
         rules = self.rules
         turns = int(self.np_random.integers(rules.turn_steps)) if rules.turn_steps else 0
         walk = self.np_random.integers(3, size=rules.random_steps)
@@ -223,7 +238,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         self._episode.actions.append(action)
 
     def _see(self) -> bool:
-        """Take the engine's screen and position as the present ones; False if the player died."""
+        """Update the observation and info from the engine; return False if the player died."""
         assert self._engine is not None
         assert self._episode is not None
         seen = self._engine.look()
@@ -259,30 +274,30 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
             x, y, angle = (float(number) for number in start)
         except (TypeError, ValueError):
             x = y = angle = nan
-        if not (isfinite(x + y + angle) and max(abs(x), abs(y)) <= FARTHEST):
-            raise UserError(f"start {start!r}: allowed is (x, y, angle in degrees)")
-        if not self._world.holds(self.map_name, x, y):
-            raise UserError(f"start {start!r} lies outside the map {self.map_name}")
+        if not (isfinite(x + y + angle) and max(abs(x), abs(y)) <= MAX_COORDINATE):
+            raise UserError(f"start must be (x, y, angle in degrees), got {start!r}")
+        if not self._world.contains(self.map_name, x, y):
+            raise UserError(f"start must be inside the map {self.map_name}, got {start!r}")
         return (x, y, angle), not options.get("frozen", False)
 
     def _running_engine(self) -> Engine:
         if self._engine is None:
-            self._engine = Engine(self._setting(OBSERVING))
+            self._engine = Engine(self._engine_config(OBSERVING))
         return self._engine
 
     def _running_camera(self) -> Camera:
         if self._camera is None:
-            self._camera = Camera(self._setting(FILMING))
+            self._camera = Camera(self._engine_config(FILMING))
         return self._camera
 
-    def _setting(self, resolution: Any) -> Setting:
-        return Setting(self._world.source, self.map_name, self._map.deathmatch, resolution)
+    def _engine_config(self, resolution: Any) -> EngineConfig:
+        return EngineConfig(self._world.source, self.map_name, self._map.deathmatch, resolution)
 
     def _lose_engine(self, when: str) -> None:
         self._close_engine()
         self.engine_restarts += 1
         log.warning(
-            "the Doom engine died %s and is replaced (for the %d. time in this environment)",
+            "the Doom engine died %s and is replaced (%d replaced so far in this environment)",
             when,
             self.engine_restarts,
         )

@@ -1,4 +1,4 @@
-"""Which texture is on which wall: a different one for each wall, ending at a corner (Fig. 3)."""
+"""The texture of each wall: every wall has a different one, and walls end at corners (Fig. 3)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,26 +11,26 @@ from vast.envs.doom.textures import DISTINCT_WALLS
 
 
 class TexturePool:
-    """Hands out automatic textures: each wall its own, the same in every map of a file."""
+    """Assigns automatic textures: a different one per wall, the same in all maps of a file."""
 
     def __init__(self, named: frozenset[str]) -> None:
         self._free = [name for name in DISTINCT_WALLS if name not in named]
         self._given: dict[object, str] = {}
 
     def pick(self, wall: object) -> str:
-        """Return the texture of a wall, a new one if it has none yet."""
+        """Return the texture of a wall; assign one if it has none yet."""
         if wall not in self._given:
             self._given[wall] = self._free[len(self._given) % len(self._free)]
         return self._given[wall]
 
     @property
     def repeats(self) -> int:
-        """How many walls had to share a texture because there are not enough."""
+        """How many walls share a texture because there are not enough."""
         return max(0, len(self._given) - len(self._free))
 
 
 def paint(layout: Layout, pool: TexturePool) -> None:
-    """Give every visible face of a map its texture."""
+    """Assign a texture to every visible face of a map."""
     corners = _corners(layout)
     by_edge: dict[Edge, list[MapLine]] = defaultdict(list)
     for line in layout.lines:
@@ -45,9 +45,9 @@ def paint(layout: Layout, pool: TexturePool) -> None:
 
 
 def _wall(edge: Edge, line: MapLine, right: bool, number: int) -> object:
-    """Return what tells a wall from all others: the edge, its side, and which wall along it.
+    """Return what identifies a wall: the edge, its side, and the index of the wall along it.
 
-    A teleporter is taken for the wall it is in, so that it looks like it.
+    A teleporter is identified with the wall that it is in, so that it looks the same.
     """
     if line.kind is Kind.TELEPORTER and line.side is not None:
         edge, right, number = line.side, True, 0
@@ -55,7 +55,7 @@ def _wall(edge: Edge, line: MapLine, right: bool, number: int) -> object:
 
 
 def _corners(layout: Layout) -> dict[Point, list[Point]]:
-    """Return for each point where the visible lines that meet there lead."""
+    """Return for each point the other ends of the visible lines that meet there."""
     leads: dict[Point, list[Point]] = defaultdict(list)
     for line in layout.lines:
         if line.visible:
@@ -67,7 +67,7 @@ def _corners(layout: Layout) -> dict[Point, list[Point]]:
 def _runs(
     edge: Edge, lines: list[MapLine], right: bool, corners: dict[Point, list[Point]]
 ) -> Iterator[list[MapLine]]:
-    """Return the walls one sees along an edge: lines in a row, up to a gap or a corner."""
+    """Return the walls along an edge: consecutive lines up to a gap or a corner."""
     a, b = edge.segment
     toward = -1 if right else 1
     run: list[MapLine] = []
@@ -95,7 +95,7 @@ def _paint_run(run: list[MapLine], right: bool, edge: Edge, texture: str) -> Non
 
 
 def _face(line: MapLine, edge: Edge, right: bool) -> Face | None:
-    """Return a line's face on the right or left of its edge, if something shows there."""
+    """Return a line's face on the right or left of its edge, None if it is not visible."""
     forward = _same_direction(line, edge)
     face = line.front if right == forward else line.back
     if line.kind is Kind.TELEPORTER and face is line.back:
@@ -104,7 +104,7 @@ def _face(line: MapLine, edge: Edge, right: bool) -> Face | None:
 
 
 def _named(edge: Edge, right: bool) -> str | None:
-    """Return the texture the file names for one side of an edge."""
+    """Return the texture that the file gives for one side of an edge, None if automatic."""
     solid = edge.solid
     if isinstance(solid, Room):
         return solid.walls

@@ -1,4 +1,4 @@
-"""From the engine's 160 x 120 screen to the 60 x 80 x 3 observations of the paper."""
+"""The engine's 160 x 120 screen scaled to the paper's 60 x 80 x 3 observations."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from vast.envs.compiled import compiled
 
 HEIGHT, WIDTH = 60, 80
-"""of an observation, in pixels"""
+"""size of an observation, in pixels"""
 
 Screen = NDArray[np.uint8]
 
@@ -15,8 +15,8 @@ Screen = NDArray[np.uint8]
 def shrink(screen: Screen) -> Screen:
     """Return the mean of each 2 x 2 block, rounded half up: bilinear scaling by exactly one half.
 
-    Compiled, for NumPy needs six passes over the screen, a quarter of what the engine takes to
-    draw it.
+    Compiled, because NumPy needs six passes over the screen, a quarter of the engine's time to draw
+    it.
     """
     small = np.empty((HEIGHT, WIDTH, 3), np.uint8)
     for row in range(HEIGHT):

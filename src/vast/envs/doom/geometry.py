@@ -1,4 +1,4 @@
-"""Exact plane geometry on integer points: what touches, what crosses, what is inside."""
+"""Exact plane geometry on integer points: touching, crossing and containment."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,7 +9,7 @@ Segment = tuple[Point, Point]
 
 
 def side(a: Point, b: Point, p: Point) -> int:
-    """Return the sign of where p lies seen along a -> b: 1 left, -1 right, 0 on the line."""
+    """Return the side of the line a -> b on which p lies: 1 left, -1 right, 0 on the line."""
     cross = (b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0])
     return (cross > 0) - (cross < 0)
 
@@ -25,7 +25,7 @@ def on_segment(p: Point, segment: Segment) -> bool:
 
 
 def crossing(first: Segment, second: Segment) -> Point | None:
-    """Return where two segments cross inside both of them, to the nearest 1/65536 unit."""
+    """Return where two segments cross, ends excluded, to the nearest 1/65536 unit, or None."""
     (a, b), (c, d) = first, second
     if side(a, b, c) * side(a, b, d) >= 0 or side(c, d, a) * side(c, d, b) >= 0:
         return None
@@ -36,14 +36,14 @@ def crossing(first: Segment, second: Segment) -> Point | None:
 
 
 def cut(segment: Segment, points: set[Point]) -> list[Segment]:
-    """Return the pieces of a segment between these points of it, in order."""
+    """Return the pieces of a segment between these points on it, in order."""
     a, b = segment
     ordered = sorted({*points, a, b}, key=lambda p: abs(p[0] - a[0]) + abs(p[1] - a[1]))
     return list(pairwise(ordered))
 
 
 def meeting_points(segments: Sequence[Segment]) -> list[set[Point]]:
-    """Return for each segment the points where another one ends on it or crosses it."""
+    """Return for each segment the points where another segment ends on it or crosses it."""
     points: list[set[Point]] = [set() for _ in segments]
     for i, first in enumerate(segments):
         for j in range(i):
@@ -60,7 +60,7 @@ def meeting_points(segments: Sequence[Segment]) -> list[set[Point]]:
 
 
 def doubled_area(corners: Sequence[Point]) -> int:
-    """Return twice the signed area of a polygon; negative when its corners run clockwise."""
+    """Return twice the signed area of a polygon, negative if its corners are clockwise."""
     pairs = zip(corners, [*corners[1:], corners[0]], strict=True)
     return sum(a[0] * b[1] - b[0] * a[1] for a, b in pairs)
 
@@ -77,7 +77,7 @@ def inside(p: Point, corners: Sequence[Point]) -> bool:
 
 
 def box_meets(low: Point, high: Point, segment: Segment) -> bool:
-    """Tell whether a segment enters the inside of an upright box."""
+    """Tell whether a segment enters the interior of an axis-aligned box."""
     a, b = segment
     if (
         max(a[0], b[0]) <= low[0]
@@ -105,7 +105,7 @@ def _apart(first: Segment, second: Segment) -> bool:
 
 
 def _divide(numerator: int, denominator: int) -> int:
-    """Divide and round to the nearest whole number."""
+    """Divide and round to the nearest integer."""
     if denominator < 0:
         numerator, denominator = -numerator, -denominator
     return (2 * numerator + denominator) // (2 * denominator)

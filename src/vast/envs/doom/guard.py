@@ -1,4 +1,4 @@
-"""One watchdog per process, and the folder each engine lives in."""
+"""One watchdog per Python process, and one temporary folder per engine."""
 
 import contextlib
 import os
@@ -17,19 +17,19 @@ _lock = threading.Lock()
 
 
 class Guard:
-    """The pipe to the watchdog of the process, and the folders it was told of."""
+    """The pipe to this process's watchdog, and the folders that it watches."""
 
     def __init__(self) -> None:
         self._folders: list[str] = []
         self._process: subprocess.Popen[str] | None = None
 
     def add(self, folder: str) -> None:
-        """Have an engine's folder watched from now on."""
+        """Watch an engine's folder."""
         self._folders.append(folder)
         self._tell(f"+{folder}")
 
     def remove(self, folder: str) -> None:
-        """Forget a folder whose engine is gone."""
+        """Stop watching a folder whose engine has ended."""
         if folder in self._folders:
             self._folders.remove(folder)
             self._tell(f"-{folder}")
@@ -41,7 +41,7 @@ class Guard:
                 raise BrokenPipeError
             process.stdin.write(line + "\n")
             process.stdin.flush()
-        except BrokenPipeError:  # none yet, or somebody killed it
+        except BrokenPipeError:  # not started yet, or killed
             self._start()
 
     def _start(self) -> None:
@@ -52,7 +52,7 @@ class Guard:
             stderr=subprocess.DEVNULL,
             text=True,
             cwd="/",
-            # A session of its own: an interrupt from the keyboard goes to the whole group.
+            # Its own session: an interrupt from the keyboard goes to the whole process group.
             start_new_session=True,
         )
         weakref.finalize(self, _dismiss, self._process, os.getpid())
@@ -63,7 +63,7 @@ class Guard:
 
 
 def _dismiss(process: subprocess.Popen[str], owner: int) -> None:
-    """Break the pipe at the end of Python and wait until the watchdog has done its work."""
+    """Close the pipe when Python exits, and wait until the watchdog has finished."""
     if os.getpid() != owner:
         return
     with contextlib.suppress(subprocess.TimeoutExpired, BrokenPipeError, ValueError):
@@ -74,7 +74,7 @@ _guard = Guard()
 
 
 def _forget_in_child() -> None:
-    """Let go of the parent's pipe, which must break when the parent dies."""
+    """Close the child's copy of the pipe, which must break when the parent dies."""
     global _guard, _lock
     process = _guard._process
     if process is not None and process.stdin is not None:
@@ -84,12 +84,12 @@ def _forget_in_child() -> None:
 
 
 _abandoned: list[Guard] = []
-"""guards of the parent, kept so that nothing of theirs is closed twice"""
+"""the parent's guards, kept so that their files are not closed twice"""
 os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def new_folder() -> str:
-    """Return a new folder for an engine to live in; the watchdog knows of it before it is made."""
+    """Return a new folder for an engine; the watchdog is notified before it is created."""
     folder = str(Path(tempfile.gettempdir(), f"vast-doom-{secrets.token_hex(8)}").absolute())
     with _lock:
         _guard.add(folder)
@@ -98,7 +98,7 @@ def new_folder() -> str:
 
 
 def note_instance(folder: str) -> int | None:
-    """Write down the instance of the engine that runs in a folder; return its process id."""
+    """Write the instance name of the engine in a folder to a file; return its process id."""
     for process, arguments in watchdog.engines_of(folder):
         instance = watchdog.instance_of(arguments)
         (Path(folder) / watchdog.INSTANCE_FILE).write_text(instance, encoding="ascii")
@@ -107,7 +107,7 @@ def note_instance(folder: str) -> int | None:
 
 
 def remove_folder(folder: str) -> None:
-    """Make sure an engine is gone, with its shared memory and its folder."""
+    """Make sure that an engine has ended, and remove its shared memory and folder."""
     watchdog.clear(folder)
     shutil.rmtree(folder, ignore_errors=True)
     with _lock:

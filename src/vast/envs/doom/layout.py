@@ -1,4 +1,4 @@
-"""From a maze's rooms and walls to the lines of a Doom map: cut where they touch, and checked."""
+"""Turns the rooms and walls of a maze into lines of a Doom map: cut where they touch, checked."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ STRIP_DEPTH = 64
 
 
 class Kind(Enum):
-    """What a line of the map is to the player."""
+    """The kind of a line of the map."""
 
     WALL = "wall"
     INVISIBLE = "invisible wall"
@@ -44,25 +44,25 @@ class Kind(Enum):
 
 @dataclass
 class Face:
-    """One side of a line: the room it belongs to and what is painted on it."""
+    """One side of a line: its room and its texture."""
 
     room: int
     texture: str | None = None
     offset: int = 0
-    """where in the texture this face begins, so that a wall cut in two still looks whole"""
+    """where in the texture this face begins, so that a wall cut in two still looks continuous"""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A straight side of what the file describes, before it is cut where others touch it."""
+    """A straight side of a room, wall or teleporter, before it is cut where others touch it."""
 
     segment: Segment
     solid: Solid
     number: int
-    """which side of its solid"""
+    """the index of this side in its solid"""
     kind: Kind
     room: int | None = None
-    """of a room's side: which room, lying to the right"""
+    """for a side of a room: the index of the room, which lies to the right"""
 
 
 @dataclass
@@ -73,22 +73,22 @@ class MapLine:
     end: Point
     kind: Kind
     edge: Edge
-    """what in the file it is a part of"""
+    """the edge that it is a part of"""
     front: Face
     back: Face | None
     side: Edge | None = None
-    """the side of the front's room that runs here, if one does"""
+    """the side of the front's room along this line, if there is one"""
     tag: int = 0
-    """of a teleporter and its exit: which belong together, counted from 1"""
+    """for a teleporter and its exit: the number of the pair, counted from 1"""
 
     @property
     def blocks(self) -> bool:
-        """Whether the player is stopped here."""
+        """Whether it stops the player."""
         return self.kind in (Kind.WALL, Kind.INVISIBLE)
 
     @property
     def visible(self) -> bool:
-        """Whether there is something painted here."""
+        """Whether it has a texture."""
         return self.kind in (Kind.WALL, Kind.TELEPORTER)
 
 
@@ -102,12 +102,12 @@ class Layout:
 
 @dataclass
 class Piece:
-    """A part of the plan's lines that nothing cuts, and all the edges that run along it."""
+    """A segment that is not cut any further, and all the edges along it."""
 
     edges: list[tuple[Edge, Segment]] = field(default_factory=list)
 
     def room_to(self, right: bool, direction: Segment) -> int | None:
-        """Return the room that has its side here, on the right or left of this direction."""
+        """Return the room with a side here, on the right or left of this direction."""
         for edge, segment in self.edges:
             if edge.room is not None and (segment == direction) == right:
                 return edge.room
@@ -115,9 +115,9 @@ class Piece:
 
 
 def lay_out(map_: MazeMap) -> Layout:
-    """Turn one map of a maze into lines, or raise a `MazeError` that says where it cannot be."""
+    """Turn one map of a maze into lines; raise a `MazeError` with its place if this fails."""
     if not map_.rooms:
-        raise map_.place.error(f"map {map_.name} has no room")
+        raise map_.place.error(f"map {map_.name} must have a room")
     rooms = [_clockwise(room) for room in map_.rooms]
     entries = {id(t): _entry(t, rooms) for t in map_.teleporters}
     rooms += [_strip(t, entries[id(t)], rooms) for t in map_.teleporters]
@@ -130,7 +130,7 @@ def lay_out(map_: MazeMap) -> Layout:
 
 
 def check_closed(layout: Layout) -> None:
-    """Refuse a room whose outline has a gap: at every corner it must arrive and leave."""
+    """Refuse a room whose outline has a gap: an even number of lines must end at each corner."""
     ends: dict[tuple[int, Point], int] = defaultdict(int)
     for line in layout.lines:
         rooms = {line.front.room} ^ ({line.back.room} if line.back else set())
@@ -140,24 +140,26 @@ def check_closed(layout: Layout) -> None:
     for (room, (x, y)), count in ends.items():
         if count % 2:
             raise layout.rooms[room].place.error(
-                f"the outline of the room is not closed at {units(x):g},{units(y):g}"
+                f"the outline of the room must be closed, got a gap at {units(x):g},{units(y):g}"
             )
 
 
 def _clockwise(room: Room) -> Room:
-    """Return the room with its corners clockwise, so that its floor lies to the right."""
+    """Return the room with clockwise corners, so that its floor is to the right of its sides."""
     area = doubled_area(room.corners)
     sides = room.edges()
     meetings = meeting_points(sides)
     if area == 0 or any(points - set(ends) for ends, points in zip(sides, meetings, strict=True)):
-        raise room.place.error("the room's outline crosses itself or has no area")
+        raise room.place.error("the room's outline must not cross itself and must have an area")
     if len(set(room.corners)) < len(room.corners):
-        raise room.place.error("the room's outline has the same corner twice; it closes by itself")
+        raise room.place.error(
+            "the corners of a room must be different: the outline is closed automatically"
+        )
     return room if area < 0 else replace(room, corners=room.corners[::-1])
 
 
 def _entry(teleporter: Teleporter, rooms: list[Room]) -> Segment:
-    """Return the teleporter's line, turned so that the room it is in lies to its right."""
+    """Return the teleporter's line, directed so that its room is on the right."""
     a, b = teleporter.entry
     sides = [
         (start, end)
@@ -166,14 +168,14 @@ def _entry(teleporter: Teleporter, rooms: list[Room]) -> Segment:
         if on_segment(a, (start, end)) and on_segment(b, (start, end))
     ]
     if len(sides) != 1:
-        raise teleporter.place.error("a teleporter must lie in one outer wall of a room")
+        raise teleporter.place.error("a teleporter must lie in exactly one outer wall of a room")
     (start, end) = sides[0]
     same = (end[0] - start[0]) * (b[0] - a[0]) + (end[1] - start[1]) * (b[1] - a[1]) > 0
     return (a, b) if same else (b, a)
 
 
 def _strip(teleporter: Teleporter, entry: Segment, rooms: list[Room]) -> Room:
-    """Return the strip of floor behind a teleporter, which nobody sees or stands on."""
+    """Return the strip of floor behind a teleporter, which is never seen or entered."""
     a, b = entry
     room = next(r for r in rooms if any(on_segment(a, e) and on_segment(b, e) for e in r.edges()))
     scale = STRIP_DEPTH * UNIT / hypot(b[0] - a[0], b[1] - a[1])
@@ -203,7 +205,7 @@ def _edges(map_: MazeMap, rooms: list[Room], entries: dict[int, Segment]) -> Ite
 
 
 def _pieces(edges: list[Edge]) -> list[Piece]:
-    """Cut all edges where they touch and gather what runs along the same piece."""
+    """Cut all edges where they touch, and group the edges along the same piece."""
     pieces: dict[frozenset[Point], Piece] = defaultdict(Piece)
     points = meeting_points([edge.segment for edge in edges])
     for edge, cuts in zip(edges, points, strict=True):
@@ -216,10 +218,10 @@ def _pieces(edges: list[Edge]) -> list[Piece]:
 
 
 def _line(piece: Piece, rooms: list[Room]) -> MapLine:
-    """Decide what a piece is: the statement that is not a room's side rules, then the rooms."""
+    """Return the line of a piece: a wall or teleporter takes precedence over sides of rooms."""
     drawn = [(edge, part) for edge, part in piece.edges if edge.room is None]
     if len(drawn) > 1:
-        raise drawn[1][0].solid.place.error("another wall or line is there already")
+        raise drawn[1][0].solid.place.error("a wall or line must not lie on top of another one")
     sides = [edge for edge, _ in piece.edges if edge.room is not None]
     edge, direction = drawn[0] if drawn else piece.edges[0]
     right, left = piece.room_to(True, direction), piece.room_to(False, direction)
@@ -233,7 +235,9 @@ def _line(piece: Piece, rooms: list[Room]) -> MapLine:
     if not drawn and left is not None:
         kind = Kind.PASSAGE
     if left is None and kind is Kind.INVISIBLE:
-        raise edge.solid.place.error("an invisible wall along a solid wall would do nothing")
+        raise edge.solid.place.error(
+            "an invisible wall must not lie along a solid wall: it would have no effect"
+        )
     if left is None and kind is Kind.EXIT:
         raise edge.solid.place.error("a teleporter's exit must lie inside a room")
     back = None if left is None else Face(left)
@@ -244,7 +248,7 @@ def _line(piece: Piece, rooms: list[Room]) -> MapLine:
 def _check_overlap(
     sides: list[Edge], middle: Point, own: set[int | None], rooms: list[Room]
 ) -> None:
-    """Refuse rooms that lie on each other: a side of one runs through or along the inside."""
+    """Refuse rooms that overlap: a side of one lies in or along the interior of another."""
     numbers = [edge.room for edge in sides if edge.room is not None]
     if len(numbers) > len(own):
         others = [number for number in numbers if number not in own] or numbers[1:]
@@ -256,7 +260,9 @@ def _check_overlap(
 
 def _overlap(first: Room, second: Room) -> MazeError:
     earlier, later = sorted((first.place, second.place), key=lambda place: place.line)
-    return later.error(f"this overlaps the room of line {earlier.line}: rooms may only touch")
+    return later.error(
+        f"the room must not overlap the room of line {earlier.line}: rooms may only touch"
+    )
 
 
 def _room_around(edge: Edge, direction: Segment, rooms: list[Room]) -> int:
@@ -265,8 +271,8 @@ def _room_around(edge: Edge, direction: Segment, rooms: list[Room]) -> int:
             return number
     (ax, ay), (bx, by) = direction
     raise edge.solid.place.error(
-        f"the {edge.kind.value} lies in no room from {units(ax):g},{units(ay):g} "
-        f"to {units(bx):g},{units(by):g}"
+        f"the {edge.kind.value} must lie in a room, got none "
+        f"from {units(ax):g},{units(ay):g} to {units(bx):g},{units(by):g}"
     )
 
 

@@ -1,7 +1,7 @@
-"""What a maze is made of: rooms, walls, teleporters, starts and zones, and where each was written.
+"""The parts of a maze: rooms, walls, teleporters, starts and zones, each with its line in the file.
 
-Coordinates are kept as the engine keeps them, as integers in 1/65536 of a map unit, so that every
-geometric test on them is exact.
+Coordinates are stored as in the engine, as integers in 1/65536 of a map unit, so that every
+geometric test is exact.
 """
 
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from itertools import pairwise
 from vast.errors import UserError
 
 UNIT = 65536
-"""steps of the engine's fixed-point numbers per map unit"""
+"""fixed-point steps per map unit"""
 PLAYER_RADIUS = 16
-"""the player is a square box of this half size; it comes no nearer to a wall"""
+"""half the side of the player's square box, its smallest distance from a wall"""
 
 ZONE_KINDS = ("goal", "penalty", "hazard")
-"""what a zone can mean to a task; see `vast.envs.doom.rules`"""
+"""the kinds of zones; see `vast.envs.doom.rules`"""
 TERMINAL_KINDS = ("goal", "penalty")
 """zones that end an episode"""
 
 Point = tuple[int, int]
-"""(x, y) in 1/65536 units; x grows to the east, y to the north"""
+"""(x, y) in 1/65536 units; x increases to the east, y to the north"""
 
 
 def units(value: int) -> float:
@@ -30,31 +30,31 @@ def units(value: int) -> float:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in which file something was written."""
+    """A place in a maze file."""
 
     file: str
     line: int
     column: int
 
     def error(self, message: str) -> "MazeError":
-        """Return the error that points here."""
+        """Return an error at this place."""
         return MazeError(f"{self.file}:{self.line}:{self.column}: {message}")
 
 
 class MazeError(UserError):
-    """Something in a maze file that the engine would crash on, hang on or silently ignore."""
+    """An error in a maze file, which would make the engine crash, hang or silently ignore it."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """An area of floor; its outline is solid wall where no other room adjoins."""
+    """An area of floor; its outline is a solid wall except where another room touches it."""
 
     corners: tuple[Point, ...]
     floor: str
     ceiling: str
     light: int
     walls: str | None
-    """one texture for all its walls; None: automatic ones, each different"""
+    """one texture for all its walls; None: automatic, a different one for each wall"""
     place: Place
 
     def edges(self) -> list[tuple[Point, Point]]:
@@ -69,7 +69,7 @@ class Wall:
     corners: tuple[Point, ...]
     visible: bool
     right: str | None
-    """texture to the right of someone walking along it; None: automatic"""
+    """texture on its right, seen along the wall; None: automatic"""
     left: str | None
     place: Place
 
@@ -80,18 +80,18 @@ class Wall:
 
 @dataclass(frozen=True)
 class Teleporter:
-    """A piece of outer wall that can be run through, and the line where one comes out."""
+    """A piece of outer wall that the player can run through, and the line where it comes out."""
 
     entry: tuple[Point, Point]
     exit: tuple[Point, Point]
-    """one comes out to the right of someone walking along this line"""
+    """the player comes out on the right of this line"""
     texture: str | None
     place: Place
 
 
 @dataclass(frozen=True)
 class Start:
-    """A place where an episode may begin, and the heading in degrees (0 east, 90 north)."""
+    """A position where an episode may begin, and the heading in degrees (0 east, 90 north)."""
 
     at: Point
     angle: int
@@ -100,7 +100,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Zone:
-    """A rectangle with a meaning for the task; being in it means strictly inside."""
+    """A rectangle with a meaning for the task; its boundary is not part of it."""
 
     kind: str
     low: Point
@@ -113,12 +113,12 @@ class Zone:
 
 
 Solid = Room | Wall | Teleporter
-"""what has wall faces"""
+"""parts with wall faces"""
 
 
 @dataclass
 class MazeMap:
-    """One map of a maze file: what the engine loads by one name."""
+    """One map of a maze file, which the engine loads by its name."""
 
     name: str
     place: Place
@@ -128,12 +128,12 @@ class MazeMap:
 
     @property
     def rooms(self) -> list[Room]:
-        """The rooms in the order they were written."""
+        """The rooms, in the order of the file."""
         return [solid for solid in self.solids if isinstance(solid, Room)]
 
     @property
     def teleporters(self) -> list[Teleporter]:
-        """The teleporters in the order they were written."""
+        """The teleporters, in the order of the file."""
         return [solid for solid in self.solids if isinstance(solid, Teleporter)]
 
 
@@ -144,4 +144,4 @@ class Maze:
     file: str
     maps: dict[str, MazeMap]
     named_textures: frozenset[str]
-    """textures the file names; the automatic ones are others"""
+    """textures that the file names; they are not used as automatic ones"""

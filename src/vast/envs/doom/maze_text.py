@@ -1,4 +1,4 @@
-"""The maze format: one statement per line, read into a `Maze`; every mistake has a line and column.
+"""The maze format: one statement per line, parsed into a `Maze`; errors give line and column.
 
 docs/mazes.md is the reference of the format.
 """
@@ -32,12 +32,12 @@ DIRECTIONS = {"east": 0, "north": 90, "west": 180, "south": 270}
 RESERVED_NAMES = frozenset(
     ("TEXTMAP", "ENDMAP", "BEHAVIOR", "SCRIPTS", "DIALOGUE", "ZNODES", "ZMAPINFO", "MAPINFO")
 )
-"""lump names with a meaning of their own in a WAD"""
+"""lump names with a special meaning in a WAD"""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a room looks when its own line does not say."""
+    """The appearance of a room, where its own line does not give it."""
 
     floor: str = "FLOOR0_1"
     ceiling: str = "CEIL3_1"
@@ -79,7 +79,9 @@ class Reader:
                 end = Place(self._file, number, len(code.rstrip()) + 1)
                 self._statement(Line(words, end))
         if not self._maps:
-            raise Place(self._file, 1, 1).error("no map: write `map NAME` above its starts")
+            raise Place(self._file, 1, 1).error(
+                "the file must have a map: write `map NAME` above its starts"
+            )
         return Maze(self._file, self._maps, frozenset(self._named))
 
     def _statement(self, line: Line) -> None:
@@ -95,15 +97,20 @@ class Reader:
         name = word.text.upper()
         if len(name) > NAME_LENGTH:
             raise word.place.error(
-                f"map name {word.text!r} has {len(name)} characters: at most {NAME_LENGTH}"
+                f"map name must have at most {NAME_LENGTH} characters, got {word.text!r}"
             )
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
-            raise word.place.error(f"map name {word.text!r}: letters, digits and _ only")
+            raise word.place.error(
+                "map name must be letters, digits and _, beginning with a letter, "
+                f"got {word.text!r}"
+            )
         taken = textures().lump_names | RESERVED_NAMES
         if name in taken and not re.fullmatch(r"MAP\d\d", name):
-            raise word.place.error(f"map name {name!r} means something else to the engine")
+            raise word.place.error(
+                f"map name must not have a meaning of its own in the engine, got {name!r}"
+            )
         if name in self._maps:
-            raise word.place.error(f"map {name!r} is there already")
+            raise word.place.error(f"map names must be different, got {name!r} again")
         common = self._common
         self._current = self._maps[name] = MazeMap(
             name, place, list(common.solids), list(common.starts), list(common.zones)
@@ -111,13 +118,18 @@ class Reader:
 
     def _default(self, line: Line, place: Place) -> None:
         if not line.more():
-            raise line.place.error("say floor FLAT, ceiling FLAT, light NUMBER or walls TEXTURE")
+            raise line.place.error(
+                "default must be followed by floor FLAT, ceiling FLAT, light NUMBER or "
+                "walls TEXTURE"
+            )
         self._look = self._read_look(line)
 
     def _room(self, line: Line, place: Place) -> None:
         corners = line.points()
         if len(corners) < 2:
-            raise line.place.error("a room needs two opposite corners, or three and more in order")
+            raise line.place.error(
+                "a room must have two opposite corners, or three or more corners in order"
+            )
         if len(corners) == 2:
             (x1, y1), (x2, y2) = corners
             corners = [(x1, y1), (x1, y2), (x2, y2), (x2, y1)]
@@ -146,7 +158,9 @@ class Reader:
     def _wall(self, line: Line, place: Place) -> None:
         corners = line.points()
         if len(corners) < 2 or any(a == b for a, b in pairwise(corners)):
-            raise line.place.error("a wall needs two or more points, each different from the last")
+            raise line.place.error(
+                "a wall must have two or more points, each different from the previous one"
+            )
         right = left = None
         if line.keyword("texture"):
             right = left = self._texture(line)
@@ -182,9 +196,7 @@ class Reader:
         length = hypot(units(last[0] - first[0]), units(last[1] - first[1]))
         count = round(length / float(gap)) if gap > 0 else 0
         if count < 1 or abs(count * float(gap) - length) > 1e-6:
-            raise here.error(
-                f"every {gap}: the row is {length:g} long, which is no multiple of that"
-            )
+            raise here.error(f"every must divide the length of the row, {length:g}, got {gap}")
         for i in range(count + 1):
             x, y = (a + (b - a) * i // count for a, b in zip(first, last, strict=True))
             self._current.starts.append(Start((x, y), (angle + turn * i) % 360, place))
@@ -197,7 +209,7 @@ class Reader:
         (x1, y1), (x2, y2) = line.point(), line.point()
         low, high = (min(x1, x2), min(y1, y2)), (max(x1, x2), max(y1, y2))
         if low[0] == high[0] or low[1] == high[1]:
-            raise place.error("the zone has no area: give two opposite corners")
+            raise place.error("a zone must have an area: give two opposite corners")
         self._current.zones.append(Zone(kind, low, high, place))
 
     def _angle(self, line: Line) -> int:
@@ -207,16 +219,16 @@ class Reader:
         return line.whole("a heading (east, north, west, south or degrees)", -360, 360) % 360
 
     def _texture(self, line: Line) -> str:
-        """Take the name of a wall texture that stands still and hides what is behind it."""
+        """Take the name of an opaque wall texture that is not animated."""
         word = line.take("a texture")
         name = _known(word, {*textures().walls, *textures().flats}, "texture")
         if not textures().is_opaque(name):
-            raise word.place.error(f"texture {name!r} is see-through: choose an opaque one")
+            raise word.place.error(f"texture must be opaque, got {name!r}, which is see-through")
         self._named.add(name)
         return name
 
     def _flat(self, line: Line) -> str:
-        """Take the name of a flat, which is what floors and ceilings are made of."""
+        """Take the name of a flat, a texture of floors and ceilings."""
         return _known(line.take("a flat"), textures().flats, "flat")
 
 
@@ -224,19 +236,19 @@ def _known(word: Word, names: Collection[str], kind: str) -> str:
     name = word.text.upper()
     if len(name) > NAME_LENGTH:
         raise word.place.error(
-            f"{kind} {word.text!r} has {len(name)} characters: at most {NAME_LENGTH}"
+            f"{kind} name must have at most {NAME_LENGTH} characters, got {word.text!r}"
         )
     if name not in names:
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise word.place.error(f"unknown {kind} {word.text!r}: allowed are those of Freedoom{hint}")
+        raise word.place.error(f"unknown {kind} {word.text!r}: must be one of Freedoom's{hint}")
     if name in textures().animated:
-        raise word.place.error(f"{kind} {name!r} is animated: choose one that stands still")
+        raise word.place.error(f"{kind} must not be animated, got {name!r}")
     return name
 
 
 def parse_maze(text: str, file: str = "maze") -> Maze:
-    """Read the text of a maze; `file` is the name errors call it by."""
+    """Parse the text of a maze; `file` is its name in errors."""
     return Reader(file).read(text)
 
 

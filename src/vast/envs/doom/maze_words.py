@@ -1,12 +1,12 @@
-"""The words of a maze file's lines: taken from left to right, each with its line and column."""
+"""The words of a line of a maze file, taken from left to right, with their line and column."""
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from vast.envs.doom.maze import UNIT, Place, Point
 
-FARTHEST = 16384
-"""the largest coordinate; the engine's own numbers end at 32767"""
+MAX_COORDINATE = 16384
+"""the largest coordinate; the engine's own limit is 32767"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Line:
 
     @property
     def place(self) -> Place:
-        """Where the next word is."""
+        """The place of the next word."""
         return self._words[self._next].place if self.more() else self._end
 
     def more(self) -> bool:
@@ -35,9 +35,9 @@ class Line:
         return self._next < len(self._words)
 
     def take(self, what: str) -> Word:
-        """Return the next word, which must be there; `what` says what it should be."""
+        """Return the next word; `what` says what it must be if it is missing."""
         if not self.more():
-            raise self._end.error(f"the line ends where {what} should be")
+            raise self._end.error(f"the next word must be {what}, got the end of the line")
         self._next += 1
         return self._words[self._next - 1]
 
@@ -51,7 +51,7 @@ class Line:
         """Take a word that must be `keyword`."""
         word = self.take(repr(keyword))
         if word.text.lower() != keyword:
-            raise word.place.error(f"{word.text!r} where {keyword!r} should be")
+            raise word.place.error(f"the next word must be {keyword!r}, got {word.text!r}")
 
     def number(self, what: str) -> Decimal:
         """Take a decimal number."""
@@ -59,12 +59,12 @@ class Line:
         return _decimal(word.text, what, word.place)
 
     def whole(self, what: str, low: int, high: int) -> int:
-        """Take a whole number in [low, high]."""
+        """Take an integer in [low, high]."""
         word = self.take(what)
         value = _decimal(word.text, what, word.place)
         if value != int(value) or not low <= value <= high:
             raise word.place.error(
-                f"{what} {word.text}: allowed are whole numbers from {low} to {high}"
+                f"{what} must be an integer between {low} and {high}, got {word.text}"
             )
         return int(value)
 
@@ -74,13 +74,13 @@ class Line:
         parts = word.text.split(",")
         if len(parts) != 2:
             raise word.place.error(
-                f"{word.text!r} is no point: write x,y without a space, such as -64,128"
+                f"a point must be x,y without a space, such as -64,128, got {word.text!r}"
             )
         x, y = (_coordinate(part, word.place) for part in parts)
         return x, y
 
     def points(self) -> list[Point]:
-        """Take points as long as they come."""
+        """Take all points that follow."""
         found = []
         while self.more() and "," in self._words[self._next].text:
             found.append(self.point())
@@ -91,14 +91,14 @@ class Line:
         place = self.place
         start, end = self.point(), self.point()
         if start == end:
-            raise place.error("the two points are the same: a line needs two different ones")
+            raise place.error("the two points of a line must be different")
         return start, end
 
     def finish(self) -> None:
-        """Refuse what is left over."""
+        """Refuse words after the end of the statement."""
         if self.more():
             word = self._words[self._next]
-            raise word.place.error(f"{word.text!r} has no meaning here: the statement is complete")
+            raise word.place.error(f"the statement must end here, got {word.text!r}")
 
 
 def _decimal(text: str, what: str, place: Place) -> Decimal:
@@ -107,12 +107,14 @@ def _decimal(text: str, what: str, place: Place) -> Decimal:
     except InvalidOperation:
         value = Decimal("NaN")
     if not value.is_finite():
-        raise place.error(f"{text!r} where {what} should be: a number is needed")
+        raise place.error(f"{what} must be a number, got {text!r}")
     return value
 
 
 def _coordinate(text: str, place: Place) -> int:
     value = _decimal(text, "a coordinate", place)
-    if abs(value) > FARTHEST:
-        raise place.error(f"coordinate {text}: allowed are -{FARTHEST} to {FARTHEST}")
+    if abs(value) > MAX_COORDINATE:
+        raise place.error(
+            f"a coordinate must be between -{MAX_COORDINATE} and {MAX_COORDINATE}, got {text}"
+        )
     return int((value * UNIT).to_integral_value())

@@ -1,4 +1,4 @@
-"""A maze from above: floors and walls in their textures' colours, starts, zones, teleporters."""
+"""A maze drawn from above: floors and walls in their mean colours, starts, zones, teleporters."""
 
 from collections.abc import Iterator
 from math import cos, hypot, radians, sin
@@ -11,26 +11,26 @@ from vast.envs.doom.layout import Face, Kind, Layout, MapLine
 from vast.envs.doom.maze import Maze, MazeMap, units
 from vast.envs.doom.textures import textures
 from vast.envs.doom.udmf import lay_out_maze
-from vast.files import written_whole
+from vast.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ZONE_COLOURS = {"goal": "#2ca02c", "penalty": "#d62728", "hazard": "#ff7f0e"}
 THICKNESS = 8
-"""of a painted wall face, in units"""
+"""thickness of a drawn wall face, in map units"""
 ARROW = 26
-"""length of a start's heading, in units"""
+"""length of the arrow of a start's heading, in map units"""
 INCHES = 11
-"""the larger side of a map's picture"""
+"""the longer side of a map's picture"""
 TELEPORT_COLOUR = "#8c2be2"
 INK = "#202020"
 Corners = list[tuple[float, float]]
 
 
 def draw_maze(maze: Maze, path: str | Path) -> None:
-    """Draw all maps of a maze side by side to a PNG file."""
-    # Drawn without pyplot: no window system is touched and no global figure is left behind.
+    """Draw all maps of a maze, side by side, to a PNG file."""
+    # Without pyplot: it would start a window system and keep a global figure.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -48,7 +48,7 @@ def draw_maze(maze: Maze, path: str | Path) -> None:
     FigureCanvasAgg(figure)
     for number, (name, layout) in enumerate(layouts.items(), start=1):
         _draw_map(figure.add_subplot(rows, columns, number), maze.maps[name], layout)
-    with written_whole(Path(path)) as unfinished:
+    with atomic_write(Path(path)) as unfinished:
         figure.savefig(unfinished, format="png", bbox_inches="tight")
 
 
@@ -105,13 +105,13 @@ def _draw_line(axes: "Axes", line: MapLine) -> None:
         axes.add_patch(
             Polygon(strip, facecolor=colour, edgecolor=rim, linewidth=2.5 if rim != INK else 0.6)
         )
-        # Names stand behind an outer wall, where there is nothing else, and before a thin one.
+        # Names are written behind an outer wall, where there is space, and in front of a thin one.
         behind = line.back is None or line.kind is Kind.TELEPORTER
         _label(axes, face, start, end, inward * THICKNESS * (-2 if behind else 2))
 
 
 def _painted(line: MapLine) -> Iterator[tuple[Face, int]]:
-    """Return the painted faces of a line, and 1 if one is on its right, -1 if on its left."""
+    """Return the faces of a line that have a texture, each with 1 (right side) or -1 (left)."""
     if line.front.texture:
         yield line.front, 1
     if line.back is not None and line.back.texture:
@@ -119,7 +119,7 @@ def _painted(line: MapLine) -> Iterator[tuple[Face, int]]:
 
 
 def _strip(start: tuple[float, ...], end: tuple[float, ...], depth: float) -> Corners:
-    """Return the corners of a strip along a line, to its right if the depth is positive."""
+    """Return the corners of a strip along a line, on its right if the depth is positive."""
     length = hypot(end[0] - start[0], end[1] - start[1])
     x, y = depth * (end[1] - start[1]) / length, depth * (start[0] - end[0]) / length
     return [
@@ -159,7 +159,7 @@ def _corners(points: tuple[tuple[int, int], ...]) -> Corners:
 
 
 def _size(layout: Layout) -> tuple[float, float]:
-    """Return how wide and how high a map is."""
+    """Return the width and height of a map."""
     points = np.array([point for line in layout.lines for point in (line.start, line.end)])
     width, height = (points.max(axis=0) - points.min(axis=0)).tolist()
     return units(width), units(height)

@@ -1,8 +1,8 @@
-"""A small WAD loaded beside any other that lets an episode begin at an exact pose.
+"""A small WAD, loaded in addition to any other, that lets an episode begin at an exact pose.
 
-It holds an ACS library with one ENTER script, which the engine runs in the very tic the player
-appears, and the console variables the script reads. So the player stands at the pose as if it
-had spawned there, to 1/65536 of a unit, on any map, whatever its format.
+It holds an ACS library with one ENTER script, which the engine runs in the tic in which the player
+spawns, and the console variables that the script reads. So the player is at the pose as if it had
+spawned there, exact to 1/65536 of a unit, in any map of any format.
 """
 
 import struct
@@ -11,7 +11,7 @@ from vast.envs.doom.maze import UNIT
 from vast.envs.doom.wad import wad_bytes
 
 USE, X, Y, ANGLE = VARIABLES = ("vast_pose", "vast_x", "vast_y", "vast_angle")
-"""console variables: whether to move the player, and where to; fixed point, turns of 65536"""
+"""console variables: whether to move the player, and where; fixed point, 65536 per full turn"""
 LIBRARY = "VASTPOSE"
 SCRIPT_NUMBER = 31997
 """one that no map is likely to use"""
@@ -25,7 +25,7 @@ HEADER_SIZE = 8
 
 
 def pose_wad() -> bytes:
-    """Return the WAD to load beside the map's."""
+    """Return the WAD to load in addition to the map's."""
     variables = "".join(f"server int {name} = 0;\n" for name in VARIABLES)
     return wad_bytes(
         [

@@ -1,7 +1,7 @@
-"""What a task pays for: zones, the living reward, hazards, and how an episode begins.
+"""The rules of a task: rewards of zones, the living reward, hazards, and how an episode begins.
 
-The WAD knows nothing of rewards. They follow from where the player is after each step, so that
-they can be reversed while the engine runs, and work on any map.
+The WAD knows nothing of rewards. They depend on the player's position after each step, so they can
+be reversed while the engine runs, and work in any map.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from vast.envs.doom.maze import TERMINAL_KINDS, Maze, units
 from vast.errors import UserError
 
 ZONE_LUMP = "VASTZONE"
-"""the lump of our WADs that says where the zones are; the engine does not look at it"""
+"""the lump of our WADs that lists the zones; the engine ignores it"""
 HAZARD_PROBABILITY = 0.25
-"""how often a step that ends in a hazard is punished (Fig. 3)"""
+"""the probability that a step that ends in a hazard is punished (Fig. 3)"""
 
 
 @dataclass(frozen=True)
 class Area:
-    """A rectangle of a map with a meaning: "goal", "penalty" or "hazard"; units of the map."""
+    """A zone of a map, of kind "goal", "penalty" or "hazard": a rectangle in map units."""
 
     kind: str
     low_x: float
@@ -35,7 +35,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step brought: its reward, whether the episode is over, and what happened."""
+    """The outcome of a step: its reward, whether the episode is over, and the event, if any."""
 
     reward: float
     terminated: bool
@@ -44,33 +44,33 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a task rewards and how its episodes begin."""
+    """The rewards of a task, and how its episodes begin."""
 
     living_reward: float
-    """of every step that ends nowhere special"""
+    """the reward of every step that does not end in a zone"""
     hazards: bool = False
-    """whether hazard zones count"""
+    """whether hazard zones are active"""
     turn_steps: int = 14
     """an episode begins with a random number of left turns below this ..."""
     random_steps: int = 10
-    """... and then this many random actions; none of them is counted"""
+    """... and then this many random actions, before its first step"""
 
     def outcome(self, kind: str | None, reverse: bool, rng: np.random.Generator) -> Outcome:
-        """Return what a step into a zone of this kind, or none, brings.
+        """Return the outcome of a step into a zone of this kind, or None.
 
-        A terminal or hazard reward replaces the living reward.
+        The reward of a zone replaces the living reward.
         """
         if kind in TERMINAL_KINDS:
             good = (kind == "goal") != reverse
             return Outcome(1.0 if good else -1.0, True, "goal" if good else "penalty")
-        # One draw per step wherever the player is, so that chance does not depend on the path.
+        # One random number per step, wherever the player is, so that chance is independent of it.
         if self.hazards and rng.random() < HAZARD_PROBABILITY and kind == "hazard":
             return Outcome(-1.0, False, "hazard")
         return Outcome(self.living_reward, False, None)
 
 
 def kind_at(areas: Sequence[Area], x: float, y: float) -> str | None:
-    """Return the kind of the zone a position lies in."""
+    """Return the kind of the zone at a position, None if there is none."""
     for area in areas:
         if area.contains(x, y):
             return area.kind
@@ -96,5 +96,5 @@ def read_zones(text: str, source: str) -> dict[str, list[Area]]:
             low_x, low_y, high_x, high_y = (float(number) for number in numbers)
             found.setdefault(name, []).append(Area(kind, low_x, low_y, high_x, high_y))
     except ValueError as error:
-        raise UserError(f"{source}: its {ZONE_LUMP} lump is broken: {error}") from error
+        raise UserError(f"{source} is damaged: lump {ZONE_LUMP}: {error}") from error
     return found

@@ -1,8 +1,8 @@
-"""What the engine's own texture files hold: which names exist, move, are see-through, which colour.
+"""The textures of the game data: which names exist, are animated or see-through, and their colours.
 
-The engine takes an unknown name in silence and shows a checkerboard, an animated one makes the
-picture depend on the time, and a see-through one shows the void behind it. All of that can be
-read off the game data that comes with ViZDoom, without starting the engine.
+The engine silently shows a checkerboard for an unknown texture, an animated texture makes images
+depend on the time, and a see-through one shows the void behind it. All of this can be read from
+the game data that comes with ViZDoom, without starting the engine.
 """
 
 import functools
@@ -22,22 +22,22 @@ from vast.errors import UserError
 DISTINCT_WALLS = tuple(
     (files("vast.envs.doom") / "distinct_walls.txt").read_text(encoding="ascii").split()
 )
-"""opaque, still and 128 units high, each next one as unlike those before it as can be when blurred,
-for an observation has few pixels"""
+"""opaque, not animated and 128 units high; ordered so that each is as different as possible from
+those before it, when blurred as in an observation"""
 
 SKY = "F_SKY1"
-"""a flat that is not painted but opens on the sky; not for mazes"""
+"""a flat that shows the sky; not for mazes"""
 FLAT_SIZE = 64
 """a flat is 64 x 64 pixels"""
 Image = NDArray[np.int16]
-"""palette indices, -1 where nothing is painted"""
+"""palette indices, -1 where transparent"""
 
 
 def game_folder() -> Path:
     """Return the folder of the installed vizdoom package without importing it."""
     spec = find_spec("vizdoom")
     if spec is None or not spec.submodule_search_locations:
-        raise UserError("vizdoom is not installed: pip install vizdoom")
+        raise UserError("vizdoom must be installed: pip install vizdoom")
     return Path(next(iter(spec.submodule_search_locations)))
 
 
@@ -77,7 +77,7 @@ class TextureSet:
         return pixels[: FLAT_SIZE**2].reshape(FLAT_SIZE, FLAT_SIZE).astype(np.int16)
 
     def is_opaque(self, name: str) -> bool:
-        """Tell whether no pixel of the texture lets the background through."""
+        """Tell whether no pixel of the texture is transparent."""
         return bool((self.image(name) >= 0).all())
 
     def colour(self, name: str) -> tuple[float, float, float]:
@@ -89,7 +89,7 @@ class TextureSet:
 
 @functools.cache
 def textures() -> TextureSet:
-    """Return the textures of the game data that ViZDoom brings along."""
+    """Return the textures of the game data that comes with ViZDoom."""
     folder = game_folder()
     with zipfile.ZipFile(folder / "vizdoom.pk3") as engine_data:
         animations = engine_data.read("animated.lmp")
@@ -97,7 +97,7 @@ def textures() -> TextureSet:
 
 
 def _wall_textures(game: Wad) -> dict[str, WallTexture]:
-    """Read PNAMES and TEXTURE1; the order matters, for animations are ranges in it."""
+    """Read PNAMES and TEXTURE1, in order: animations are ranges of textures."""
     names = game.bytes_of("PNAMES")
     patches = [_name(names, 4 + 8 * i) for i in range(struct.unpack_from("<i", names)[0])]
     data = game.bytes_of("TEXTURE1")

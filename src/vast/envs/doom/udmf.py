@@ -1,4 +1,4 @@
-"""Writes a maze as a WAD of UDMF text maps; the engine builds everything else when it loads one."""
+"""Writes a maze as a WAD of UDMF text maps; the engine builds the nodes when it loads a map."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +9,14 @@ from vast.envs.doom.layout import Face, Kind, Layout, MapLine, lay_out
 from vast.envs.doom.maze import Maze, MazeMap, Point, units
 from vast.envs.doom.rules import ZONE_LUMP, zone_text
 from vast.envs.doom.wad import wad_bytes
-from vast.files import written_whole
+from vast.files import atomic_write
 
 CEILING = 128
-"""height of all rooms in units"""
+"""height of all rooms in map units"""
 TELEPORT_LINE = 215
-"""ZDoom's silent line-to-line teleport: keeps the speed, and turns it as the lines are turned"""
+"""ZDoom's silent line-to-line teleport: keeps the speed, and rotates it by the lines' angle"""
 PLAYER_START = 1
-"""type number of the thing that marks where player 1 begins"""
+"""type number of the thing that marks the start of player 1"""
 EVERYWHERE = " ".join(
     f"{when} = true;"
     for when in (*(f"skill{i}" for i in range(1, 6)), "single", "coop", "dm", "class1")
@@ -24,7 +24,7 @@ EVERYWHERE = " ".join(
 
 
 def lay_out_maze(maze: Maze) -> tuple[dict[str, Layout], TexturePool]:
-    """Return every map's checked and painted layout, and the pool its textures came from."""
+    """Return the checked layout of every map, with textures, and the pool they come from."""
     pool = TexturePool(maze.named_textures)
     layouts = {}
     for name, map_ in maze.maps.items():
@@ -36,14 +36,14 @@ def lay_out_maze(maze: Maze) -> tuple[dict[str, Layout], TexturePool]:
 
 
 def maze_wad(maze: Maze) -> bytes:
-    """Return the WAD of a maze: its maps, and its zones as a lump that only we read."""
+    """Return the WAD of a maze: its maps, and its zones in a lump that the engine ignores."""
     return _wad(maze, lay_out_maze(maze)[0])
 
 
 def write_maze(maze: Maze, path: str | Path) -> int:
     """Write the WAD of a maze to a file; return how many walls had to repeat a texture."""
     layouts, pool = lay_out_maze(maze)
-    with written_whole(Path(path)) as unfinished:
+    with atomic_write(Path(path)) as unfinished:
         unfinished.write_bytes(_wad(maze, layouts))
     return pool.repeats
 
@@ -53,7 +53,7 @@ def _wad(maze: Maze, layouts: dict[str, Layout]) -> bytes:
     for name, layout in layouts.items():
         text = "\n".join(_text_map(maze.maps[name], layout)) + "\n"
         lumps += [(name, b""), ("TEXTMAP", text.encode("ascii")), ("ENDMAP", b"")]
-    # Without this flag the engine puts a visible, solid double of the player on every other start.
+    # Without this flag the engine puts a visible, solid copy of the player on every other start.
     info = "".join(f'map {name} "{name}" {{\n  RandomPlayerStarts\n}}\n' for name in maze.maps)
     lumps.append(("ZMAPINFO", info.encode("ascii")))
     zones = zone_text(maze)
@@ -97,7 +97,7 @@ def _line_fields(line: MapLine, first_face: int) -> str:
             fields.append("wrapmidtex = true;")
     if line.blocks:
         fields.append("blocking = true;")
-    # Lines are found by number: a teleporter has an odd one, its exit the even one after it.
+    # Lines are found by id: a teleporter has an odd one, its exit the even one after it.
     if line.kind is Kind.TELEPORTER:
         entry, way_out = 2 * line.tag - 1, 2 * line.tag
         fields.append(

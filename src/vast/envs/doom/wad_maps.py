@@ -1,7 +1,7 @@
-"""The maps of a WAD of any origin: their format and starts, read before the engine sees the file.
+"""The maps of any WAD: format, starts and lines, read before the engine loads the file.
 
-The engine crashes on a map without a start and hangs, or loads another map, when a name is
-unknown; so both are looked up here first.
+The engine crashes on a map without a start, and hangs or loads another map if a name is unknown. So
+both are checked here first.
 """
 
 import re
@@ -14,26 +14,26 @@ from vast.envs.doom.wad import Lump, Wad
 from vast.errors import UserError, unknown
 
 THING = {"doom": struct.Struct("<6xh2x"), "hexen": struct.Struct("<10xh8x")}
-"""format -> a thing's record, of which only the type is wanted"""
+"""format -> the record of a thing, of which only the type is read"""
 LINE = {"doom": struct.Struct("<HHH4xHH"), "hexen": struct.Struct("<HHH6xHH")}
-"""format -> a line's record: first and second vertex, flags, the side before and that behind it"""
+"""format -> the record of a line: first and second vertex, flags, front side, back side"""
 SIDE = struct.Struct("<20x8s2x")
-"""a side's record, of which only the texture of its middle is wanted"""
+"""the record of a side, of which only the middle texture is read"""
 VERTEX = struct.Struct("<hh")
 NO_SIDE = 0xFFFF
 BLOCKING = 1
-"""the flag of a line that nobody crosses"""
+"""the flag of a line that the player cannot cross"""
 Segment = tuple[float, float, float, float]
 """x, y of one end and x, y of the other"""
 MAP_LUMPS = 11
-"""a map of the binary formats is its name and at most this many lumps"""
+"""in the binary formats, a map is its name followed by at most this many lumps"""
 PLAYER_START, DEATHMATCH_START = 1, 11
-"""type numbers of the things that mark where a player begins"""
+"""type numbers of the things that mark a start"""
 
 
 @dataclass(frozen=True)
 class MapFacts:
-    """What there is to know of a map before it is loaded."""
+    """The format and the starts of a map."""
 
     name: str
     format: str
@@ -41,7 +41,7 @@ class MapFacts:
     player_starts: int
     deathmatch_starts: int
     random_starts: bool
-    """whether the WAD asks for a random one of several player starts"""
+    """whether the WAD requests a random choice among several player starts"""
 
     @property
     def deathmatch(self) -> bool:
@@ -72,7 +72,7 @@ def maps_in(wad: Wad) -> dict[str, MapFacts]:
             random_starts,
         )
     if not found:
-        raise UserError(f"{wad.name} holds no map")
+        raise UserError(f"a WAD must contain a map, got {wad.name}")
     return found
 
 
@@ -84,22 +84,22 @@ def chosen_map(wad: Wad, maps: dict[str, MapFacts], name: str | None) -> MapFact
     facts = maps[key]
     if not facts.player_starts and not facts.deathmatch_starts:
         raise UserError(
-            f"map {key} of {wad.name} has no start: it needs a thing of type "
+            f"map {key} of {wad.name} must have a start: a thing of type "
             f"{PLAYER_START} (player 1) or {DEATHMATCH_START} (deathmatch)"
         )
     return facts
 
 
 class Line(NamedTuple):
-    """A line of a map: whether one can be beyond it, and what of it is seen."""
+    """A line of a map: whether the player can cross it, and whether it is visible."""
 
     segment: Segment
     is_edge: bool
-    """whether there is nothing behind it"""
+    """whether there is no floor behind it"""
     is_blocking: bool
-    """whether nobody crosses it even so"""
+    """whether the player cannot cross it although there is a floor behind it"""
     has_texture: bool
-    """whether it is painted from floor to ceiling"""
+    """whether it has a texture from floor to ceiling"""
 
 
 def lines_of(wad: Wad, facts: MapFacts) -> list[Line]:
@@ -137,12 +137,12 @@ def _lines_in_text(text: str) -> list[Line]:
 
 
 def outline(lines: list[Line]) -> list[Segment]:
-    """Return the lines that have nothing behind them."""
+    """Return the lines without a floor behind them."""
     return [line.segment for line in lines if line.is_edge]
 
 
 def in_map(lines: list[Segment], x: float, y: float) -> bool:
-    """Tell whether a place lies within a map's outline and not in the void around it."""
+    """Tell whether a position is inside a map's outline."""
     odd = False
     for ax, ay, bx, by in lines:
         if (ay > y) != (by > y) and x < ax + (y - ay) * (bx - ax) / (by - ay):
@@ -153,7 +153,7 @@ def in_map(lines: list[Segment], x: float, y: float) -> bool:
 def _records(wad: Wad, lump: Lump, record: struct.Struct) -> Iterator[tuple[Any, ...]]:
     data = wad.bytes_of(lump)
     if len(data) % record.size:
-        raise UserError(f"{wad.name} is a broken WAD: a {lump.name} lump has {len(data)} bytes")
+        raise UserError(f"{wad.name} is a damaged WAD: a {lump.name} lump has {len(data)} bytes")
     return record.iter_unpack(data)
 
 

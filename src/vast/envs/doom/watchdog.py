@@ -1,11 +1,11 @@
-"""Outlives the process that started it, and clears away the Doom engines it leaves behind.
+"""A process that outlives the Python process that started it, and ends its Doom engines.
 
-The engine ignores SIGTERM, and a Python that is killed cannot close it. So a process that runs
-engines keeps a pipe to one watchdog and writes a line per engine: `+FOLDER` before it starts
-in that folder, `-FOLDER` when it is gone. When the pipe breaks, by whatever death, the watchdog
-kills the engines of the folders that are left and removes their shared memory and the folders.
+The engine ignores SIGTERM, and a killed Python process cannot close it. So a process with engines
+has a pipe to one watchdog, and writes a line per engine: `+FOLDER` before it starts in that folder,
+`-FOLDER` after it has ended. When the pipe breaks, however the process died, the watchdog kills the
+engines of the remaining folders, and removes their shared memory and the folders.
 
-This file is run as a script, alone, so it imports nothing but the standard library.
+This file is run as a script, so it imports only the standard library.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 INSTANCE_FILE = "instance"
-"""in an engine's folder: the name of its instance, which its shared memory is called after"""
+"""the file in an engine's folder with its instance name, after which its shared memory is named"""
 SHARED_MEMORY = ("ViZDoomSM", "ViZDoomMQCtr", "ViZDoomMQDoom")
-"""an engine has three shared-memory files: one of these and the instance's name"""
+"""an engine has three shared-memory files, each named by one of these and the instance name"""
 INSTANCE_ARGUMENT = "+viz_instance_id"
 TRIES = 20
-"""an engine may be just about to start when its parent dies, so it is looked for repeatedly"""
+"""how often to look for engines: one may be about to start when its parent dies"""
 
 
 def engines_of(folder: str) -> Iterator[tuple[int, list[str]]]:
-    """Return the engines that have the folder in their command line, and that line."""
+    """Return the process ids and command lines of the engines that run in a folder."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             arguments = (entry / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
@@ -38,12 +38,12 @@ def engines_of(folder: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def instance_of(arguments: list[str]) -> str:
-    """Return the instance's name from an engine's command line."""
+    """Return the instance name in an engine's command line."""
     return arguments[arguments.index(INSTANCE_ARGUMENT) + 1]
 
 
 def clear(folder: str) -> bool:
-    """Kill the engine that runs in a folder, remove its shared memory; return if there was one."""
+    """Kill the engine in a folder and remove its shared memory; return whether there was one."""
     instances = set()
     instance_file = Path(folder) / INSTANCE_FILE
     if instance_file.exists():
@@ -61,7 +61,7 @@ def clear(folder: str) -> bool:
 
 
 def unclaimed(since: float) -> set[Path]:
-    """Return shared memory of engines, ours and younger than `since`, that no process uses."""
+    """Return the user's shared memory of engines, newer than `since`, that no process uses."""
     files = {
         file
         for name in SHARED_MEMORY
@@ -78,7 +78,7 @@ def unclaimed(since: float) -> set[Path]:
 def clear_unclaimed(folder: str) -> None:
     """Remove the shared memory of an engine whose parent died before it could start.
 
-    Its instance's name is not known to anybody then, but nothing uses the files.
+    Its instance name is unknown then, but no process uses the files.
     """
     with contextlib.suppress(OSError):
         since = Path(folder).stat().st_mtime - 1
@@ -89,7 +89,7 @@ def clear_unclaimed(folder: str) -> None:
 
 
 def main() -> None:
-    """Listen until the pipe breaks, then clear away what is left."""
+    """Read from the pipe until it breaks, then clean up."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     folders: list[str] = []

@@ -1,4 +1,4 @@
-"""Where a task takes place: a shipped maze, or a maze file or WAD of the user's own."""
+"""The WAD of a task: built from the package's maze, or the user's own maze file or WAD."""
 
 import logging
 from dataclasses import dataclass
@@ -27,30 +27,30 @@ SHIPPED = files("vast.envs.doom") / "mazes"
 
 @dataclass(frozen=True)
 class FloorPlan:
-    """A map from above."""
+    """The walls and zones of a map, for drawing it from above."""
 
     walls: list[Segment]
-    """lines that nobody crosses, and that look so"""
+    """visible walls"""
     unseen: list[Segment]
-    """lines that nobody crosses though nothing is to be seen of them"""
+    """invisible walls"""
     areas: list[Area]
     """zones"""
 
 
 @dataclass(frozen=True)
 class World:
-    """A WAD whose maps are known, and the zones of its maps."""
+    """A WAD, its maps, and their zones."""
 
     source: bytes | str
-    """the WAD built from text, or the path of the user's own"""
+    """the WAD built from text, or the path of the user's own WAD"""
     wad: Wad
     maps: dict[str, MapFacts]
     zones: dict[str, list[Area]]
     other_zones: list[Area]
-    """for maps of a WAD that has no zones of its own: those of the task's maze"""
+    """for a WAD without zones: those of the task's maze"""
 
     def facts(self, map_name: str | None) -> MapFacts:
-        """Return what is known of a map, the first one by default; it must have a start."""
+        """Return the facts of a map, the first one by default; it must have a start."""
         return chosen_map(self.wad, self.maps, map_name)
 
     def areas(self, map_name: str) -> list[Area]:
@@ -64,8 +64,8 @@ class World:
         unseen = [line.segment for line in walls if not (line.is_edge or line.has_texture)]
         return FloorPlan(seen, unseen, self.areas(map_name))
 
-    def holds(self, map_name: str, x: float, y: float) -> bool:
-        """Tell whether a place lies in a map and not in the void around it."""
+    def contains(self, map_name: str, x: float, y: float) -> bool:
+        """Tell whether a position is inside a map."""
         return in_map(outline(self._lines(map_name)), x, y)
 
     def _lines(self, map_name: str) -> list[Line]:
@@ -73,7 +73,7 @@ class World:
 
 
 def open_world(maze: str, wad: str | Path | None = None) -> World:
-    """Open the world of a task: the maze that comes with it, or a WAD or .maze file."""
+    """Open the world of a task: its own maze, or a WAD or .maze file."""
     text = (SHIPPED / f"{maze}.maze").read_text(encoding="utf-8")
     shipped = _built(maze_wad(parse_maze(text, f"{maze}.maze")), f"{maze}.maze")
     if wad is None:
@@ -94,7 +94,7 @@ def _world(source: bytes | str, wad: Wad, other_zones: list[Area]) -> World:
         if facts.player_starts > 1 and not facts.random_starts:
             log.warning(
                 "map %s of %s has %d starts but no RandomPlayerStarts in a MAPINFO lump: the "
-                "engine uses one and shows a solid double of the player on the others",
+                "engine uses one, and shows a solid copy of the player on the others",
                 facts.name,
                 wad.name,
                 facts.player_starts,

@@ -1,1 +1,0 @@
-"""Prioritized Double DQN, rank-based (Schaul et al. 2016, van Hasselt et al. 2016)."""

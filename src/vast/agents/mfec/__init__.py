@@ -1,1 +1,0 @@
-"""MFEC: model-free episodic control, the best return that ever followed (Blundell et al. 2016)."""

@@ -1,0 +1,315 @@
+"""Variational State Tabulation: Algorithm 1 of the paper's supplement.
+
+Comments cite the lines of the algorithm in its order. What other files do is named where the
+algorithm does it. What is ours and changes states, table or decisions is in `extensions`; what
+concerns speed only, such as segments, bursts and training beside acting, is here, and off in the
+preset `paper`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vast.agents.core import SeedPair
+from vast.agents.encoders import TrainableEncoder, trainable
+from vast.agents.extension import Extensions
+from vast.agents.table import TableAgent, make_sweeper
+from vast.agents.vast.async_trainer import AsyncTrainer, TrainJob, TrainResult, run_job
+from vast.agents.vast.config import VaSTConfig
+from vast.agents.vast.extensions import Context, build
+from vast.model.free_energy import Terms
+from vast.model.tabulator import Batch, Tabulator
+from vast.planning import TransitionTable
+from vast.replay import Replay, TransitionBatch
+from vast.replay.ring import Numbers
+from vast.training.protocol import Pose, StateDict
+
+FITTED_FRAMES = 5000
+"""frames, at most, that give the mean and spread of observations"""
+
+
+class VaST(TableAgent):
+    """Variational State Tabulation (Corneil, Gerstner & Brea, ICML 2018).
+
+    A variational model learns to encode observations as binary states; a table counts the
+    transitions between them, and is revised as the encoder learns; prioritized sweeping plans in
+    the table. See `AgentCore` for the arguments of the constructor; `encoder` replaces the learned
+    states by those of another encoder, which is trained only if it can be.
+    """
+
+    name = "vast"
+    config_class = VaSTConfig
+    config: VaSTConfig
+
+    def _build(self, seeds: SeedPair) -> None:
+        config, planning = self.config, self.config.planning
+        extensions = Extensions()
+        table = TransitionTable(
+            self.n_actions, planning.discount, planning.min_priority, queue=planning.queue
+        )
+        self.replay = Replay(
+            config.replay.capacity,
+            self.shape,
+            self.n_actions,
+            dtype=self.spaces.dtype,
+            history=config.history,
+            table=table,
+            listener=extensions,
+            compressed=config.replay.compressed,
+            delete_evicted=config.replay.delete_evicted,
+        )
+        sampling, weights = seeds
+        encoder = self._encoder_from(weights)
+        context = Context(table, self.replay, encoder.n_bits)
+        extensions.parts += build(config.extensions, context)
+        sweeper = make_sweeper(table, planning.planner, planning.backups_per_step)
+        self._assemble(encoder, table, sweeper, extensions, planning.neighbours)
+        self._trainable = trainable(encoder)
+        if self._trainable and config.training.overlap:
+            self._trainable.publish()
+        self._async = AsyncTrainer()
+        self._sampling = np.random.default_rng(sampling)
+        self._trained_at = 0  # the step after which the last training step began
+        self._bursts = 0  # training steps of the burst that are done
+        self._trainings = 0  # training steps whose results are in use
+        self._waiting = 0  # frames stored since the last encoding
+
+    def _make_encoder(self, seed: np.random.SeedSequence) -> Tabulator:
+        generator = torch.Generator().manual_seed(int(seed.generate_state(1)[0]))
+        return Tabulator(self.shape, self.n_actions, self.config.model, generator)
+
+    @property
+    def frame_store(self) -> Replay:
+        """Where the frames are."""
+        return self.replay
+
+    # --- experience -------------------------------------------------------------------------------
+
+    def _begun(self, pose: Pose | None) -> None:
+        # lines 1-3: `Actor.step` resets the environment and calls `begin`
+        self.extensions.begin_episode()
+        # line 4: `_tabulate`, as soon as the state is needed
+        self.replay.begin(self._frames.newest, pose)  # line 5
+        self._waiting += 1
+
+    def _current_state(self) -> int:
+        # lines 6-7: `Actor.step` goes on until the episode ends, and `decide` counts the steps
+        # line 8: `decide` is epsilon-greedy, by `Decisions.choose`, on Q~ of this state
+        self._tabulate()
+        (state,), _ = self.replay.states([self.replay.end - 1])
+        return int(state)
+
+    def _stepped(self, action: int, reward: float, pose: Pose | None) -> None:
+        # line 9: `Actor.step` receives reward and observation, and calls `observe`
+        # line 10: `_tabulate`, as soon as the state is needed
+        self.replay.append(action, self._visible(reward), self._frames.newest, pose)  # line 11
+        self._waiting += 1
+        self._tabulate_and_plan()
+
+    def _terminated(self, action: int, reward: float) -> None:
+        self.replay.end_terminal(action, self._visible(reward))
+        self._count_end(action)
+        self._tabulate_and_plan()
+
+    def _cut_off(self) -> None:
+        self.replay.end_truncated()
+
+    def _visible(self, reward: float) -> float:
+        """Return the reward, or 0 during latent learning."""
+        return 0.0 if self.steps <= self.config.latent_steps else reward
+
+    def _tabulate_and_plan(self) -> None:
+        if self._waiting >= self.config.encode_batch and self._may_tabulate:
+            self._tabulate()
+        self._sweeper.plan()
+
+    @property
+    def _may_tabulate(self) -> bool:
+        config = self.config
+        burst_done = self._trainable is None or self._bursts >= config.training.burst
+        trained = self.steps >= config.exploration.burn_in and burst_done
+        return trained or config.tabulate_burn_in
+
+    def _tabulate(self) -> None:
+        """Give all waiting frames their states, and so the table its transitions."""
+        numbers = self.replay.waiting()
+        self._waiting = 0
+        if not len(numbers):
+            return
+        codes = self.encoder.encode(self.replay.histories(numbers))
+        states = self.extensions.tag(codes, *self.replay.actions_before(numbers))
+        revision = self.replay.assign(numbers, states)  # line 12: it adds the transitions
+        self._count_revisits(revision.added)
+        self.extensions.on_tabulated(revision.added)
+
+    def plan_fully(self) -> int:
+        """Tabulate all waiting frames and sweep until nothing changes; return the backups done.
+
+        The model stays as it is. For analysis: an agent that acts plans by its budget.
+        """
+        self._tabulate()
+        return self.table.sweep()
+
+    def _count_revisits(self, added: TransitionBatch) -> None:
+        """Count the state-action pairs that had been met before (Fig. 4B)."""
+        pairs = Counter(zip(added.states.tolist(), added.actions.tolist(), strict=True))
+        # A pair is new if all its transitions are among those just added.
+        new = sum(self.table.count(*pair) == count for pair, count in pairs.items())
+        self._visits.add(pairs.total(), pairs.total() - new)
+
+    def _count_end(self, action: int) -> None:
+        """Count the pair that ended an episode, unless its frame waits and is counted later."""
+        (state,), (assigned,) = self.replay.states([self.replay.end - 1])
+        if assigned:
+            self._visits.add(1, self.table.count(int(state), action) > 1)
+
+    # --- training ---------------------------------------------------------------------------------
+
+    def train(self) -> bool:
+        """Do one training step if one is due; return whether more are due before the next step."""
+        encoder, training = self._trainable, self.config.training
+        frozen = training.freeze_after is not None and self.steps >= training.freeze_after
+        # There is nothing to train on before the first step, whatever the burn-in.
+        burning_in = self.steps < max(self.config.exploration.burn_in, 1)
+        if encoder is None or burning_in or frozen:
+            self._use_result()
+            return False
+        if self._bursts < training.burst:
+            self._fit_standardisation(encoder)
+            self._use_result(run_job(encoder, self._next_job(burst=True)))
+            self._bursts += 1
+            if self._bursts == training.burst:
+                self._tabulate()
+                self._plan_after_training(training.burst)
+            return self._bursts < training.burst
+        if self.steps - self._trained_at >= training.every:  # line 13
+            self._fit_standardisation(encoder)
+            self._use_result()
+            self._trained_at = self.steps
+            job = self._next_job()
+            if training.overlap:
+                self._async.begin(lambda: run_job(encoder, job))
+            else:
+                self._use_result(run_job(encoder, job))
+        return False
+
+    def _fit_standardisation(self, encoder: TrainableEncoder) -> None:
+        """Learn the mean and spread of observations before the first training step."""
+        model = self.config.model
+        fits = model.standardise or model.network.mean_output_bias
+        if fits and encoder.steps == 0 and not encoder.fitted:
+            stored = np.arange(self.replay.oldest, self.replay.end)
+            some = stored[:: -(-len(stored) // FITTED_FRAMES)]
+            encoder.fit_standardisation(self.replay.frames(some))
+
+    def _next_job(self, burst: bool = False) -> TrainJob:
+        """Draw a minibatch, and further frames to encode again."""
+        training = self.config.training
+        if training.segment == 1:
+            drawn = self.replay.sample(self._sampling, training.batch)  # lines 14-16
+            batch = Batch(drawn.frames, drawn.actions, drawn.first)
+            numbers, valid = drawn.numbers, drawn.valid
+        else:
+            runs = self.replay.sample_segments(
+                self._sampling, training.batch // training.segment, training.segment
+            )
+            batch = Batch(runs.frames, runs.actions, runs.first, runs.trained)
+            numbers, valid = runs.numbers, runs.valid
+        untabulated = burst and not self.config.tabulate_burn_in
+        if untabulated or not training.reassign:
+            valid = np.zeros_like(valid)
+        again = self.replay.next_frames(0 if untabulated else training.retabulate)
+        return TrainJob(batch, numbers, valid, self.replay.histories(again), again)
+
+    def _use_result(self, result: TrainResult | None = None) -> None:
+        """Let the table follow what the encoder has learned, and plan."""
+        # lines 17-20: `Model.forward`, of all samples at once
+        result = result or self._async.take()
+        if result is None:
+            return
+        self._trainings += 1
+        for name, value in zip(result.terms._fields, result.terms, strict=True):
+            self._means.add(f"train/{name}", value)
+        if self._trainable and self.config.training.overlap:
+            self._trainable.publish()
+        # lines 21-22: `Tabulator.train_and_encode`
+        numbers, states = self._states_to_revise(result)
+        revision = self.replay.reassign(numbers, states)  # lines 23-30
+        # line 31: `Tabulator.train_and_encode`, which also returned these states
+        # lines 32-34: `Trainer.run` goes on with the next step
+        if revision.frames:
+            self._means.add("table/reassigned", revision.share, revision.frames)
+        self._plan_after_training()
+
+    def _states_to_revise(self, result: TrainResult) -> tuple[Numbers, NDArray[np.uint64]]:
+        """Return the new states of frames that are still stored and already have a state.
+
+        A frame that still waits gets its first state when its turn comes: only then is it known
+        whether its state-action pair had been met before.
+        """
+        stored = result.numbers >= self.replay.oldest
+        numbers, codes = result.numbers[stored], result.codes[stored]
+        states, assigned = self.replay.states(numbers)
+        return numbers[assigned], self.extensions.retag(codes, states)[assigned]
+
+    def _plan_after_training(self, steps: int = 1) -> None:
+        """Spend the budget of these training steps; in the background, planning goes on anyway."""
+        planning = self.config.planning
+        if planning.planner == "inline":
+            self.table.sweep(steps * planning.backups_per_training)
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def _sizes(self) -> dict[str, float]:
+        return {"train/steps": self._trainings, **super()._sizes()}
+
+    def progress_stats(self) -> dict[str, float]:
+        """Return a few statistics to show beside the progress bar."""
+        return {**super().progress_stats(), "training steps": self._trainings}
+
+    def close(self) -> None:
+        """Stop training and planning in the background."""
+        self._async.close()
+        super().close()
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def _own_state(self) -> StateDict:
+        # A training step under way is waited for, and its result saved without being used.
+        result = self._async.wait()
+        return {
+            **super()._own_state(),
+            "replay": self.replay.state_dict(frames=False),
+            "sampling": self._sampling.bit_generator.state,
+            "trained_at": self._trained_at,
+            "bursts": self._bursts,
+            "trainings": self._trainings,
+            "waiting": self._waiting,
+            "result": None
+            if result is None
+            else {
+                "terms": list(result.terms),
+                "numbers": result.numbers,
+                "codes": result.codes,
+            },
+        }
+
+    def _load_own_state(
+        self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
+    ) -> None:
+        self._async.take()
+        self.replay.load_state_dict(state["replay"], frames)
+        super()._load_own_state(state, frames)
+        self._sampling.bit_generator.state = state["sampling"]
+        self._trained_at, self._bursts = int(state["trained_at"]), int(state["bursts"])
+        self._trainings, self._waiting = int(state["trainings"]), int(state["waiting"])
+        saved = state["result"]
+        self._async.restore(
+            None
+            if saved is None
+            else TrainResult(Terms(*saved["terms"]), saved["numbers"], saved["codes"])
+        )

@@ -1,0 +1,122 @@
+"""The options of `vast train`: those of the run, and every field of the agent's config.
+
+Which fields there are, and their defaults, depends on the task, the agent and the preset. So the
+arguments are parsed twice: for these three, and then for all.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from vast.agents.registry import agent_named
+from vast.errors import UserError
+from vast.experiments.config import RunConfig, default_run
+from vast.experiments.run_directory import read_config
+from vast.tasks import TASKS
+from vast.training.loop_config import LoopConfig
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Train an agent on a task, or resume the run in the directory."""
+
+    task: tyro.conf.Positional[str] = ""
+    """one of `vast tasks`, or gym:ENV_ID for any registered Gymnasium environment"""
+    agent: str = "vast"
+    """which agent; see `vast tasks`"""
+    preset: str = "cpu"
+    """paper: as published; cpu: minutes on two cores; debug: seconds"""
+    plain: tyro.conf.FlagCreatePairsOff[bool] = False
+    """plain VaST: turn off every extension that is ours and not the paper's"""
+    config: Path | None = None
+    """the config.json of another run, which gives every hyperparameter instead of the preset"""
+    steps: int = 0
+    """environment steps in all"""
+    seed: int = 0
+    """the source of all randomness"""
+    out: Path | None = None
+    """the run directory; by default runs/TASK-AGENT-PRESET-SEED"""
+    wad: str | None = None
+    """a map file of your own for a Doom task's rules"""
+    map: str | None = None
+    """the map in it"""
+    interventions: tuple[str, ...] = ()
+    """what happens when: STEP:reverse, STEP:map=NAME, STEP:run=NAME"""
+    threads: int = 1
+    """of torch and NumPy"""
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    """test epochs and rows of metrics"""
+
+
+SHARED = tuple(
+    name.name
+    for name in fields(TrainOptions)
+    if name.name not in ("config", "out", "plain", "task")
+)
+"""what the options and a run's config have in common besides the task"""
+
+
+def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
+    """Return the directory and the config of the run that the arguments describe."""
+    chosen, _ = tyro.cli(
+        TrainOptions, args=_without_help(arguments), return_unknown_args=True, prog="vast train"
+    )
+    base = _base(chosen, arguments)
+    if chosen.plain:
+        base = replace(base, settings=without_extensions(base))
+    settings = (
+        "settings",
+        Annotated[agent_named(base.agent).config_class, tyro.conf.arg(name="")],
+        field(default=base.settings),
+    )
+    options: Any = make_dataclass(
+        "Train", [settings], bases=(TrainOptions,), frozen=True, namespace={"__doc__": DOC}
+    )
+    default = options(
+        task=base.task,
+        settings=base.settings,
+        **{name: getattr(base, name) for name in SHARED},
+    )
+    asked = tyro.cli(options, args=list(arguments), default=default, prog="vast train")
+    config = replace(
+        base, settings=asked.settings, **{name: getattr(asked, name) for name in SHARED}
+    )
+    task = re.sub(r"[^\w.-]+", "-", config.task)
+    name = f"{task}-{config.agent}-{config.preset}-{config.seed}"
+    return asked.out or Path("runs", name), config
+
+
+DOC = TrainOptions.__doc__
+
+
+def _base(chosen: TrainOptions, arguments: Sequence[str]) -> RunConfig:
+    """Return the run that the options modify."""
+    if chosen.config is None:
+        if not chosen.task:
+            raise UserError(f"vast train needs a TASK: one of {', '.join(TASKS)}, or gym:ENV_ID")
+        return default_run(chosen.task, chosen.agent, chosen.preset)
+    for option in ("--agent", "--preset"):
+        if any(word.split("=")[0] == option for word in arguments):
+            raise UserError(f"{option} must not be given with --config, which sets it")
+    base = read_config(chosen.config)
+    if chosen.task not in ("", base.task):
+        raise UserError(f"task must be {base.task!r}, as in --config, got {chosen.task!r}")
+    return base
+
+
+def without_extensions(run: RunConfig) -> Any:
+    """Return the settings of plain VaST; UserError for another agent, which has no extensions."""
+    if run.agent != "vast":
+        raise UserError(f"--plain requires the agent 'vast', got {run.agent!r}")
+    return replace(run.settings, extensions=())
+
+
+def _without_help(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments for the first parse; the second one gives help."""
+    rest = [word for word in arguments if word not in ("-h", "--help")]
+    has_task = bool(rest) and not rest[0].startswith("-")
+    return rest if has_task or rest == list(arguments) else [next(iter(TASKS)), *rest]

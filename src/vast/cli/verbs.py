@@ -1,0 +1,189 @@
+"""One function per verb of the `vast` command."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from vast.checks import at_least
+from vast.errors import UserError, unknown
+
+# A verb imports what it needs when it runs, so that `vast --help` answers at once.
+
+INTERRUPTED = 130
+"""the exit code of a command that was interrupted: 128 + the number of the signal"""
+
+
+def figure(name: Annotated[str, tyro.conf.Positional], out: Path = Path("figures")) -> None:
+    """Draw a figure of the paper.
+
+    Args:
+        name: which figure: fig1
+        out: the folder to write it to
+    """
+    from vast.analysis.figures import draw_figure
+
+    with _writing(out):
+        file = draw_figure(name, out)
+    print(f"wrote {file}")
+
+
+def maze(
+    action: Annotated[str, tyro.conf.Positional],
+    file: Annotated[Path, tyro.conf.Positional],
+    out: Path | None = None,
+) -> None:
+    """Turn a text maze into a Doom map, or draw it.
+
+    Args:
+        action: build: write the WAD; show: draw the maze from above
+        file: the maze, in the format of docs/mazes.md
+        out: the file to write: FILE.wad or FILE.png by default
+    """
+    if action not in MAZE_ACTIONS:
+        raise unknown("maze command", action, MAZE_ACTIONS)
+    from vast.envs.doom.maze_text import read_maze
+
+    maze = read_maze(file)
+    path = out or file.with_suffix(MAZE_ACTIONS[action])
+    with _writing(path):
+        if action == "build":
+            from vast.envs.doom.udmf import write_maze
+
+            repeats = write_maze(maze, path)
+            if repeats:
+                print(
+                    f"note: {repeats} walls repeat a texture, because there are not enough textures"
+                )
+        else:
+            from vast.envs.doom.picture import draw_maze
+
+            draw_maze(maze, path)
+    print(f"wrote {path}: {', '.join(maze.maps)}")
+
+
+MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
+"""what can be done with a maze -> the kind of file it gives"""
+
+
+def train() -> None:
+    """Train an agent on a task; `vast train --help` lists every field of its config."""
+
+
+def resume(directory: Annotated[Path, tyro.conf.Positional], steps: int | None = None) -> None:
+    """Resume a run where it stopped.
+
+    Args:
+        directory: the run directory
+        steps: environment steps in all; by default those of the run's config
+    """
+    from vast.experiments import runs
+
+    tell_end(runs.resume(directory, steps), directory)
+
+
+def evaluate(directory: Annotated[Path, tyro.conf.Positional], steps: int = 1000) -> None:
+    """Run a test epoch with a saved agent, and print one line of JSON.
+
+    Args:
+        directory: the run directory
+        steps: length of the test epoch
+    """
+    import json
+
+    from vast.experiments import runs
+
+    at_least(1, steps=steps)
+    with runs.open_readonly(directory) as run:
+        epsilon = run.config.loop.eval_epsilon
+        row = run.test_epoch(run.agent.steps, steps, epsilon)
+        found = {"step": run.agent.steps, "steps": steps, "epsilon": epsilon, **row}
+    print(json.dumps({name: None if value != value else value for name, value in found.items()}))
+
+
+def play(directory: Annotated[Path, tyro.conf.Positional], out: Path, steps: int = 1000) -> None:
+    """Film a greedy episode of a saved agent.
+
+    Args:
+        directory: the run directory
+        out: the video to write, FILE.mp4 or FILE.gif
+        steps: at most; the episode may end before
+    """
+    from vast.experiments.films import film
+
+    with _writing(out):
+        summary = film(directory, out, steps)
+    print(f"wrote {out}: {summary}")
+
+
+def report(
+    directories: Annotated[tuple[Path, ...], tyro.conf.Positional], out: Path | None = None
+) -> None:
+    """Write one HTML file about one or more runs: curves, values, frames, hyperparameters.
+
+    Args:
+        directories: the run directories
+        out: the file to write; by default report.html, in the run directory if there is one run
+    """
+    from vast.analysis.report import write_report
+
+    if not directories:
+        raise UserError("report needs one run directory or more")
+    alone = len(directories) == 1
+    out = out or (directories[0] / "report.html" if alone else Path("report.html"))
+    with _writing(out):
+        summary = write_report(list(directories), out)
+    for line in summary:
+        print(line)
+    print(f"wrote {out}")
+
+
+def tasks() -> None:
+    """List the tasks, agents and presets there are."""
+    from vast.agents.registry import AGENTS, PRESETS
+    from vast.tasks import TASKS
+
+    for title, entries in (
+        ("tasks", {name: task.about for name, task in TASKS.items()} | {"gym:ENV_ID": OTHER}),
+        ("agents", {name: spec.about for name, spec in AGENTS.items()}),
+        ("presets", PRESETS),
+    ):
+        print(title)
+        for name, about in entries.items():
+            print(f"  {name:<20}{about}")
+
+
+OTHER = "any registered Gymnasium environment with discrete actions"
+
+
+def tell_end(finished: bool, directory: Path) -> None:
+    """Say how a run ended, and exit with the right code."""
+    if finished:
+        print(f"done: {directory}")
+    else:
+        print(f"interrupted and saved; to resume: vast resume {directory}")
+        sys.exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write a file into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "train": train,
+    "resume": resume,
+    "eval": evaluate,
+    "play": play,
+    "report": report,
+    "tasks": tasks,
+    "figure": figure,
+    "maze": maze,
+}

@@ -1,0 +1,100 @@
+"""The directory of a run: its config, metrics, checkpoint, and what else is written there."""
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from vast.agents.registry import agent_named
+from vast.errors import UserError
+from vast.experiments.config import RunConfig
+from vast.experiments.old_configs import upgraded
+from vast.files import atomic_write
+from vast.training.plain import first_difference, from_plain, to_plain
+
+FORMAT = "vast run"
+VERSION = 2
+READABLE = (1, 2)
+"""versions whose configs are understood; checkpoints have a version of their own"""
+CONFIG, METRICS = "config.json", "metrics.jsonl"
+LOG, SAVES = "log.txt", "checkpoints.jsonl"
+PACKAGES = ("vast-rl", "torch", "numpy", "numba", "gymnasium", "vizdoom", "ale-py")
+"""whose versions are recorded, because results may depend on them"""
+
+
+def write_config(directory: Path, config: RunConfig) -> None:
+    """Write the resolved config of a run, which can be read and passed back in."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "config": to_plain(config),
+        "processor": processor(),
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in PACKAGES},
+        },
+    }
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with atomic_write(directory / CONFIG) as unfinished:
+            unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {directory}: {error.strerror}") from error
+
+
+def processor() -> str:
+    """Return the name of the processor, on which the last digits of results depend."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def read_config(path: Path) -> RunConfig:
+    """Return the config of a run, from its directory or the file; UserError if it is not one."""
+    file = path / CONFIG if path.is_dir() or not path.exists() else path
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path} is not a run directory: there is no {file}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError:
+        raise UserError(f"{path} is not a run directory: {file.name} is not JSON") from None
+    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
+        raise UserError(f"{path} is not a run directory: {file.name} belongs to something else")
+    if content.get("version") not in READABLE:
+        raise UserError(
+            f"{path}: its format must be version {' or '.join(map(str, READABLE))}, "
+            f"got {content.get('version')!r}"
+        )
+    return run_config(content.get("config"))
+
+
+def run_config(plain: Any) -> RunConfig:
+    """Return a run's config from its plain form, also from that of earlier versions."""
+    if not isinstance(plain, Mapping):
+        raise UserError(f"config must be a dictionary of fields, got {plain!r}")
+    settings = plain.get("settings", {})
+    settings = from_plain(
+        agent_named(str(plain.get("agent"))).config_class,
+        upgraded(settings) if isinstance(settings, Mapping) else settings,
+        "settings",
+    )
+    without: dict[str, Any] = {name: plain[name] for name in plain if name != "settings"}
+    missing = {"task", "preset", "seed", "steps"} - set(without)
+    if missing:
+        raise UserError(f"config: {', '.join(sorted(missing))} is missing")
+    return replace(from_plain(RunConfig, {**without, "settings": None}), settings=settings)
+
+
+def require_same(there: RunConfig, here: RunConfig) -> None:
+    """Raise UserError unless two configs differ in the number of steps at most."""
+    difference = first_difference(
+        to_plain(replace(there, steps=1), full=True), to_plain(replace(here, steps=1), full=True)
+    )
+    if difference is not None:
+        raise UserError(f"the directory holds another run: {difference}; choose another --out")

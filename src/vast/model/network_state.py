@@ -1,0 +1,90 @@
+"""Networks and optimiser as one flat dictionary of NumPy arrays, and back.
+
+PyTorch saves pickles, and its optimisers identify parameters by their order. Here everything is a
+NumPy array with a name, fit for `np.savez`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""what Adam keeps for each parameter that has ever had a gradient"""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def array(tensor: Tensor) -> NDArray[Any]:
+    """Return a copy of a tensor as an array."""
+    copy: NDArray[Any] = tensor.detach().cpu().numpy().copy()
+    return copy
+
+
+def tensors_of(module: nn.Module) -> dict[str, Tensor]:
+    """Return parameters and persistent buffers by name."""
+    return {f"model/{name}": tensor for name, tensor in module.state_dict().items()}
+
+
+def pack_optimiser(optimiser: torch.optim.Optimizer, module: nn.Module) -> Arrays:
+    """Return Adam's moments by the names of the parameters."""
+    return {
+        f"optimiser/{name}/{moment}": array(optimiser.state[parameter][moment])
+        for name, parameter in module.named_parameters()
+        if parameter in optimiser.state
+        for moment in MOMENTS
+    }
+
+
+def expected_of_optimiser(module: nn.Module, saved: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return zeros of the shapes that the saved moments must have."""
+    return {
+        f"optimiser/{name}/{moment}": (
+            torch.zeros((), device=parameter.device)
+            if moment == "step"
+            else torch.zeros_like(parameter, memory_format=torch.preserve_format)
+        )
+        for name, parameter in module.named_parameters()
+        if any(f"optimiser/{name}/{moment}" in saved for moment in MOMENTS)
+        for moment in MOMENTS
+    }
+
+
+def load_optimiser(
+    optimiser: torch.optim.Optimizer, module: nn.Module, moments: Mapping[str, Tensor]
+) -> None:
+    """Make Adam continue from these moments."""
+    optimiser.state.clear()
+    for name, parameter in module.named_parameters():
+        if f"optimiser/{name}/step" in moments:
+            optimiser.state[parameter] = {
+                moment: moments[f"optimiser/{name}/{moment}"] for moment in MOMENTS
+            }
+
+
+def check(saved: Mapping[str, Any], expected: Mapping[str, Tensor | int]) -> None:
+    """Raise ValueError unless exactly the expected names are there, of their shapes and types."""
+    for name in sorted(saved.keys() ^ expected.keys()):
+        what = "is missing" if name in expected else "does not belong to this model"
+        raise ValueError(f"saved model: {name} {what}")
+    for name, current in expected.items():
+        found = np.asarray(saved[name])
+        if isinstance(current, Tensor):
+            wanted = array(current)
+            if found.shape != wanted.shape or found.dtype != wanted.dtype:
+                raise ValueError(
+                    f"saved model: {name} must be {wanted.dtype}{list(wanted.shape)}, "
+                    f"got {found.dtype}{list(found.shape)}"
+                )
+        elif found.shape != () or found.dtype.kind not in "iu":
+            raise ValueError(f"saved model: {name} must be an integer, got {saved[name]!r}")
+
+
+def copy_into(tensors: Mapping[str, Tensor], saved: Mapping[str, Any]) -> None:
+    """Overwrite tensors with what was saved under their names."""
+    for name, tensor in tensors.items():
+        with torch.no_grad():
+            tensor.copy_(torch.from_numpy(np.array(saved[name])))

@@ -1,0 +1,93 @@
+"""One generator of steps of a policy in an environment, and the test epochs built on it."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vast.training.protocol import Env, Observation, Policy, Trainable
+
+
+class RolloutStep(NamedTuple):
+    """One environment step of a policy."""
+
+    episode: int
+    """counted from 0"""
+    observation: Observation
+    """what the policy acted on; the policy is still there when the step is yielded"""
+    info: dict[str, Any]
+    """of that observation"""
+    action: int
+    reward: float
+    terminated: bool
+    truncated: bool
+
+
+def rollout(policy: Policy, env: Env, seeds: Iterable[int]) -> Iterator[RolloutStep]:
+    """Yield the steps of one episode per seed, the seed with which the environment is reset.
+
+    Nothing happens before the first step is asked for, and nothing after the last one.
+    """
+    for episode, seed in enumerate(seeds):
+        observation, info = env.reset(seed=seed)
+        policy.begin(np.asarray(observation))
+        ended = False
+        while not ended:
+            action = policy.act()
+            following, reward, terminated, truncated, next_info = env.step(np.int64(action))
+            ended = bool(terminated or truncated)
+            yield RolloutStep(
+                episode,
+                np.asarray(observation),
+                info,
+                action,
+                float(reward),
+                bool(terminated),
+                bool(truncated),
+            )
+            observation, info = following, next_info
+            if not ended:
+                policy.observe(np.asarray(observation))
+
+
+def episode_seeds(seed: np.random.SeedSequence) -> Iterator[int]:
+    """Yield seeds for episodes without end."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield int(rng.integers(2**31))
+
+
+class EpochResult(NamedTuple):
+    """The result of a test epoch."""
+
+    reward_per_step: float
+    mean_return: float
+    """of the episodes that ended in it; nan if none did"""
+    episodes: int
+    """that ended in it"""
+    goals: int
+    """that ended with a positive last reward"""
+
+    def metrics(self) -> dict[str, float]:
+        """Return the same by the names of docs/runs.md."""
+        return {f"eval/{name}": value for name, value in self._asdict().items()}
+
+
+def run_test_epoch(
+    agent: Trainable, env: Env, steps: int, epsilon: float, seed: np.random.SeedSequence
+) -> EpochResult:
+    """Act for a fixed number of steps, starting with a new episode; the agent learns nothing."""
+    acting, resetting = seed.spawn(2)
+    policy = agent.policy(epsilon, np.random.default_rng(acting))
+    rewards, returns, goals = 0.0, [], 0
+    total = 0.0
+    for step in islice(rollout(policy, env, episode_seeds(resetting)), steps):
+        rewards += step.reward
+        total += step.reward
+        if step.terminated or step.truncated:
+            returns.append(total)
+            total = 0.0
+            goals += step.terminated and step.reward > 0
+    mean = float(np.mean(returns)) if returns else float("nan")
+    return EpochResult(rewards / steps, mean, len(returns), goals)

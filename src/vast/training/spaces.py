@@ -1,0 +1,58 @@
+"""What an agent must know of an environment before it acts there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from vast.errors import UserError
+from vast.replay.episodes import MAX_ACTIONS
+from vast.training.protocol import Env, Pose
+
+CHANNELS = (1, 3, 4)
+"""of an image, as a rule"""
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """The shape and type of observations, and the number of actions."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    n_actions: int
+
+
+def spaces_of(env: Env) -> Spaces:
+    """Return the spaces of an environment; UserError if no agent can act in it."""
+    seen, done = env.observation_space, env.action_space
+    if not isinstance(done, spaces.Discrete) or done.start != 0 or done.n > MAX_ACTIONS:
+        raise UserError(
+            f"the action space must be Discrete(n), n at most {MAX_ACTIONS}, starting at 0, "
+            f"got {done}"
+        )
+    if not isinstance(seen, spaces.Box):
+        raise UserError(f"the observation space must be a Box of bytes or floats, got {seen}")
+    image = len(seen.shape) == 3 and seen.dtype == np.uint8
+    vector = len(seen.shape) == 1 and np.issubdtype(seen.dtype, np.floating)
+    if not (image or vector):
+        raise UserError(
+            "observations must be uint8 images (rows, columns, channels) or float vectors (n,), "
+            f"got shape {seen.shape} and type {seen.dtype}"
+        )
+    if image and seen.shape[0] in CHANNELS and seen.shape[2] not in CHANNELS:
+        raise UserError(
+            f"images must be (rows, columns, channels), got shape {seen.shape}: wrap the "
+            "environment to move its channels to the end"
+        )
+    return Spaces(tuple(seen.shape), np.dtype(seen.dtype), int(done.n))
+
+
+def pose_of(info: Mapping[str, Any]) -> Pose | None:
+    """Return where the environment's `info` says the agent is; None if it does not say."""
+    try:
+        return float(info["x"]), float(info["y"]), float(info.get("angle", nan))
+    except (KeyError, TypeError, ValueError):  # somebody's own x and y, which mean something else
+        return None
