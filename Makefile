@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Small networks are fastest with one thread, and tests that run side by side must not share theirs.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long check bench clean
+.PHONY: demo test test-long check bench soak clean
 
 demo: $(READY)  ## learn the T-maze from pixels, play the run of Fig. 1C, name the report
 	$(BIN)/vast train t-maze --preset cpu --out runs/demo
@@ -37,6 +37,9 @@ $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
+
+soak: $(READY)  ## half an hour of random kills, hung engines and full disks; see docs/reliability.md
+	$(BIN)/python -m tests.soak
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis figures

@@ -1,10 +1,13 @@
 """Progress is told seldom, in the same words in a terminal and elsewhere."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
+from tests.agents.worlds import Grid
+from vast import LSH
 from vast.training.progress import Progress
 
 
@@ -88,3 +91,41 @@ def test_a_run_goes_on_when_nobody_reads() -> None:
             raise BrokenPipeError
 
     assert run(Console(file=Gone()), range(2000), 3000, 0.1) > 10
+
+
+def test_a_burst_is_named_and_the_time_left_counts_it() -> None:
+    """100 steps, a burst of 200 training steps, then 100 steps more, each of 0.2 s."""
+    out, clock = io.StringIO(), Clock()
+    with Progress(Console(file=out), clock) as progress:
+        for step in range(100):
+            clock.now += 0.2
+            progress.update(step, 200, burst_left=200)
+        for left in reversed(range(200)):
+            clock.now += 0.2
+            progress.update(100, 200, burst_left=left)
+        for step in range(101, 201):
+            clock.now += 0.2
+            progress.update(step, 200)
+    lines = out.getvalue().splitlines()
+    assert "then a burst of 200 training steps" in lines[0]
+    within = [line for line in lines if "in a burst of training" in line]
+    assert len(within) >= 3
+    for line in within:
+        found = re.search(r"(\d+):(\d+) left .* training, (\d+) steps left of it", line)
+        assert found is not None
+        minutes, seconds, left = map(int, found.groups())
+        # 100 environment steps are still to come.
+        assert 60 * minutes + seconds == pytest.approx(0.2 * (100 + left), abs=1.5)
+    assert "burst" not in lines[-1]
+
+
+def test_learn_shows_progress_to_a_person_and_nothing_to_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    LSH(Grid(), preset="debug").learn(30)
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr("vast.agents.base.is_watched", lambda: True)
+    LSH(Grid(), preset="debug").learn(30)
+    assert "30 of 30 steps" in capsys.readouterr().out
+    LSH(Grid(), preset="debug").learn(30, progress=False)
+    assert capsys.readouterr().out == ""

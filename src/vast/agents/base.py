@@ -24,7 +24,7 @@ from vast.replay import Replay
 from vast.training.callbacks import Callback, ShowProgress, StopWhen
 from vast.training.checkpoint import Checkpoint, checkpoint_errors, checkpoint_in
 from vast.training.plain import from_plain
-from vast.training.progress import Progress
+from vast.training.progress import Progress, is_watched
 from vast.training.protocol import Env, StateDict
 from vast.training.rollout import run_test_epoch
 from vast.training.signals import deferred_signals
@@ -38,15 +38,16 @@ class Agent(AgentCore):
     """An agent as users meet it; see `AgentCore` for the arguments of the constructor."""
 
     def learn(
-        self, steps: int, *, callbacks: Iterable[Callback] = (), progress: bool = False
+        self, steps: int, *, callbacks: Iterable[Callback] = (), progress: bool | None = None
     ) -> Self:
         """Act and learn for this many more steps.
 
-        Callbacks see every step and every row of metrics, and may stop it. A keyboard interrupt is
+        Callbacks see every step and every row of metrics, and may stop it. Progress is shown in a
+        terminal and in a notebook, unless `progress` says otherwise. A keyboard interrupt is
         raised when the current step is finished; learning can go on from there.
         """
         at_least(0, steps=steps)
-        shown = Progress() if progress else nullcontext()
+        shown = Progress() if (is_watched() if progress is None else progress) else nullcontext()
         with (
             limited_threads(self.threads),
             shown as display,

@@ -96,6 +96,11 @@ class AgentCore(ABC):
         """Where its frames are, if it keeps any."""
         return None
 
+    @property
+    def burst_left(self) -> int:
+        """Training steps left of a burst; most agents have none."""
+        return 0
+
     def begin(self, observation: ArrayLike, pose: Pose | None = None) -> None:
         """Start an episode with its first observation; a pose is stored for analysis only."""
         if self._in_episode:

@@ -42,6 +42,9 @@ class FrameStack:
                 f"observation must have shape {shape} and type {dtype}, "
                 f"got shape {full.shape} and type {full.dtype}"
             )
+        if dtype.kind == "f" and not np.isfinite(full).all():
+            # One such number would spread to every weight of a network.
+            raise UserError(f"observation must be finite, got {full[~np.isfinite(full)][0]}")
         self._frames = np.concatenate([self._frames[1:], self._resizer(full)[None]])
 
     @property

@@ -63,6 +63,7 @@ class NetworkOptimiser:
         """Do one step of gradient descent; other leaves of the loss get gradients too."""
         self._adam.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
+        network_state.require_finite_gradient(self.network, loss)
         self._adam.step()
 
     def state_dict(self) -> dict[str, Any]:

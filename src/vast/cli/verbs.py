@@ -159,10 +159,20 @@ def tasks() -> None:
 OTHER = "any registered Gymnasium environment with discrete actions"
 
 
+NEXT = {
+    "report {}": "curves, values and frames in one HTML file",
+    "eval {}": "a test epoch",
+    "resume {} --steps N": "train longer",
+}
+"""what to do with a finished run"""
+
+
 def tell_end(finished: bool, directory: Path) -> None:
     """Say how a run ended, and exit with the right code."""
     if finished:
         print(f"done: {directory}")
+        for verb, why in NEXT.items():
+            print(f"  vast {verb.format(directory):<40}  # {why}")
     else:
         print(f"interrupted and saved; to resume: vast resume {directory}")
         sys.exit(INTERRUPTED)

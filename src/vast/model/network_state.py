@@ -4,6 +4,7 @@ PyTorch saves pickles, and its optimisers identify parameters by their order. He
 NumPy array with a name, fit for `np.savez`.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from vast.errors import UserError
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """what Adam keeps for each parameter that has ever had a gradient"""
@@ -22,6 +25,19 @@ def array(tensor: Tensor) -> NDArray[Any]:
     """Return a copy of a tensor as an array."""
     copy: NDArray[Any] = tensor.detach().cpu().numpy().copy()
     return copy
+
+
+def require_finite_gradient(module: nn.Module, loss: Tensor, limit: float | None = None) -> None:
+    """Clip the gradient's norm to `limit`, if there is one; UserError if it is not finite.
+
+    The weights have not moved by then: whoever stops here stops with a sound network.
+    """
+    norm = nn.utils.clip_grad_norm_(module.parameters(), math.inf if limit is None else limit)
+    if not (torch.isfinite(norm) and torch.isfinite(loss.detach())):
+        raise UserError(
+            f"loss and gradient must be finite, got a loss of {loss.item():g} and a gradient of "
+            f"norm {norm.item():g}: lower the learning rate, or check the observations and rewards"
+        )
 
 
 def tensors_of(module: nn.Module) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from vast.model import bernoulli, codes, network_state
 from vast.model.config import ModelConfig
@@ -217,8 +217,7 @@ class Tabulator:
         # them instead of moving them by the momentum of earlier batches.
         self._optimiser.zero_grad(set_to_none=True)
         evaluation.loss.backward()
-        if config.max_gradient_norm is not None:
-            nn.utils.clip_grad_norm_(model.parameters(), config.max_gradient_norm)
+        network_state.require_finite_gradient(model, evaluation.loss, config.max_gradient_norm)
         self._optimiser.param_groups[0]["lr"] = config.learning_rate_at(self.steps)
         self._optimiser.step()
         self.steps += 1

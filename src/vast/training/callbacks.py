@@ -37,7 +37,10 @@ class ShowProgress(Callback):
     def on_step(self, agent: Trainable, total: int) -> None:
         """Show where the run is."""
         self._display.update(
-            agent.steps, total, lambda: {**agent.progress_stats(), **self._last_test}
+            agent.steps,
+            total,
+            lambda: {**agent.progress_stats(), **self._last_test},
+            agent.burst_left,
         )
 
     def on_metrics(self, row: Row) -> None:

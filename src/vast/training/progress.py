@@ -34,17 +34,15 @@ class Progress:
     def __init__(
         self, console: Console | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        if console is None:
-            # FORCE_COLOR and the like would otherwise have it redraw into a file.
-            console = Console(force_interactive=None if sys.stdout.isatty() else False)
-        self._console = console
+        self._console = console = console or standard_console()
         self._clock = clock
         self._live = Live(console=console, auto_refresh=False) if console.is_interactive else None
         self._wait = LIVE_SECONDS if self._live else PLAIN_SECONDS
         self._due = -math.inf
-        self._last: tuple[int, int, Stats | Callable[[], Stats]] | None = None
+        self._last: tuple[int, int, Stats | Callable[[], Stats], int] | None = None
         self._shown: int | None = None
         self._speed = Speed()
+        self._burst = BurstSpeed()
 
     def __enter__(self) -> "Progress":
         return self
@@ -56,15 +54,21 @@ class Progress:
             self._live.stop()
 
     def update(
-        self, step: int, total: int, stats: Stats | Callable[[], Stats] | None = None
+        self,
+        step: int,
+        total: int,
+        stats: Stats | Callable[[], Stats] | None = None,
+        burst_left: int = 0,
     ) -> None:
         """Show where the run is. Call it every step: mostly it only looks at the clock.
 
-        `stats` are looked at, or called, only when they are shown.
+        `stats` are looked at, or called, only when they are shown. `burst_left` are the training
+        steps of a burst that is still to come, or is going on; the time left counts them.
         """
-        self._last = (step, total, {} if stats is None else stats)
+        self._last = (step, total, {} if stats is None else stats, burst_left)
         now = self._clock()
         self._speed.pass_to(now, step)
+        self._burst.pass_to(now, burst_left)
         if now < self._due:
             return
         began = self._due == -math.inf
@@ -84,11 +88,19 @@ class Progress:
         else:
             self._print(line)
 
-    def _show(self, now: float, step: int, total: int, stats: Stats | Callable[[], Stats]) -> None:
+    def _show(
+        self,
+        now: float,
+        step: int,
+        total: int,
+        stats: Stats | Callable[[], Stats],
+        burst_left: int,
+    ) -> None:
         self._shown = step
         self._speed.add(now, step)
         known = stats() if callable(stats) else stats
-        steps = BESIDE.join(_steps(step, total, self._speed.per_second))
+        left = _left(step, total, self._speed.per_second, burst_left, self._burst.per_second)
+        steps = BESIDE.join([*_steps(step, total, self._speed.per_second), *left])
         others = BESIDE.join(f"{name} {_words(known[name])}" for name in known)
         if self._live is None:
             self._print(BESIDE.join(part for part in (steps, others) if part))
@@ -103,6 +115,38 @@ class Progress:
         # A closed pipe, as in `| head`, is no reason to stop a run.
         with contextlib.suppress(BrokenPipeError):
             print(line, file=self._console.file, flush=True)
+
+
+def standard_console() -> Console:
+    """Return a console on standard output."""
+    # FORCE_COLOR and the like would otherwise have it redraw into a file.
+    return Console(force_interactive=None if sys.stdout.isatty() else False)
+
+
+def is_watched() -> bool:
+    """Tell whether a person is likely to see standard output: in a terminal or a notebook."""
+    return sys.stdout.isatty() or Console().is_jupyter
+
+
+class BurstSpeed:
+    """Training steps per second within a burst."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, int] | None = None
+        self._last: tuple[float, int] | None = None
+
+    def pass_to(self, now: float, left: int) -> None:
+        """See an update, with so many training steps left."""
+        if self._last is not None and left < self._last[1]:
+            self._first = self._first or self._last
+        self._last = now, left
+
+    @property
+    def per_second(self) -> float | None:
+        """The speed; None while it is unknown."""
+        if self._first is None or self._last is None or self._last[0] <= self._first[0]:
+            return None
+        return (self._first[1] - self._last[1]) / (self._last[0] - self._first[0])
 
 
 class Speed:
@@ -145,8 +189,23 @@ def _steps(step: int, total: int, per_second: float | None) -> list[str]:
     parts = [f"{step:,} of {total:,} steps"]
     if per_second is not None:
         parts.append(f"{_words(per_second)} steps/s")
-        if step < total:
-            parts.append(f"{_duration((total - step) / per_second)} left")
+    return parts
+
+
+def _left(
+    step: int, total: int, per_second: float | None, burst_left: int, burst_speed: float | None
+) -> list[str]:
+    """Return the time left, and what it cannot count yet."""
+    parts = []
+    if per_second is not None and step < total:
+        seconds = (total - step) / per_second
+        if burst_left and burst_speed:
+            seconds += burst_left / burst_speed
+        parts.append(f"{_duration(seconds)} left")
+    if burst_left and not burst_speed:
+        parts.append(f"then a burst of {burst_left:,} training steps")
+    elif burst_left:
+        parts.append(f"in a burst of training, {burst_left:,} steps left of it")
     return parts
 
 

@@ -96,6 +96,11 @@ class Trainable(Protocol):
     """environment steps: decisions taken"""
 
     @property
+    def burst_left(self) -> int:
+        """Training steps left of a burst, during which no environment step is taken."""
+        ...
+
+    @property
     def frame_store(self) -> FrameStore | None:
         """Where its frames are, if it keeps any; a checkpoint saves them apart from its state."""
         ...

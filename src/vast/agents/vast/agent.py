@@ -169,6 +169,11 @@ class VaST(TableAgent):
 
     # --- training ---------------------------------------------------------------------------------
 
+    @property
+    def burst_left(self) -> int:
+        """Training steps left of the burst at the end of the burn-in."""
+        return self.config.training.burst - self._bursts if self._trainable else 0
+
     def train(self) -> bool:
         """Do one training step if one is due; return whether more are due before the next step."""
         encoder, training = self._trainable, self.config.training

@@ -6,6 +6,7 @@ none at the start of an episode. The same image after another action is 2 bits a
 state, whose values serve as long as the new state has none.
 """
 
+import logging
 from typing import Self
 
 import numpy as np
@@ -15,6 +16,8 @@ from vast.agents.extension import Codes, Extension
 from vast.agents.vast.config import ExtensionsConfig
 from vast.agents.vast.extensions import Context
 from vast.errors import UserError
+
+log = logging.getLogger(__name__)
 
 BITS = 64
 
@@ -33,8 +36,18 @@ class LastActionBits(Extension):
 
     @classmethod
     def from_config(cls, config: ExtensionsConfig, context: Context) -> Self | None:
-        """Return the extension, or None if it is off."""
-        return cls(context.n_actions, context.n_bits) if config.last_action else None
+        """Return the extension, or None if it is off, or if there is no room for its bits."""
+        if not config.last_action:
+            return None
+        if context.n_bits + context.n_actions > BITS:
+            log.warning(
+                "last_action is off: codes of %d bits and %d actions do not fit into %d bits",
+                context.n_bits,
+                context.n_actions,
+                BITS,
+            )
+            return None
+        return cls(context.n_actions, context.n_bits)
 
     def tag(self, codes: Codes, actions: NDArray[np.uint8], known: NDArray[np.bool_]) -> Codes:
         """Return the states of codes, given the actions that led to them."""
