@@ -67,7 +67,7 @@ SUBJECTS = (
     ),
     Subject(
         "engines",
-        ("plus-maze", "--preset", "debug", "--seed", "1"),
+        ("plus-maze", "--preset", "debug", "--seed", "1", "--replay.capacity", "500000"),
         (*SIGNALS, "full disk", *ENGINE, *ENGINE),
         exact=False,
     ),
