@@ -17,12 +17,25 @@ Columns = tuple[
 """states, actions, rewards, next states and terminals of several transitions"""
 
 
-MAX_REWARD = 1e100
-"""sums of larger rewards could overflow"""
+MAX_VALUE = 1e54
+"""the carry of a value above 2**181 = 3e54 would overflow (see `largest_reward`)"""
+MAX_DELETED = 1e100
+"""a saved table may hold rewards above today's bound; they can still be deleted"""
+
+
+def largest_reward(discount: float) -> float:
+    """Return the largest reward for which a table with this discount holds the right values.
+
+    A value is at most E[r|s,a] / (1 - discount), and E[r|s,a] at most three times the largest
+    reward: up to one from the mean, two from the offset of `set_reward`. The rounding error of a
+    value is up to 2**-54 of the next power of 2, and is stored in 32 bits, which end at 2**128.
+    """
+    return MAX_VALUE * (1 - discount)
 
 
 def as_columns(
     n_actions: int,
+    max_reward: float,
     states: ArrayLike,
     actions: ArrayLike,
     rewards: ArrayLike,
@@ -33,7 +46,7 @@ def as_columns(
     columns = (
         as_keys(states),
         _as_actions(n_actions, actions),
-        _as_rewards(rewards),
+        _as_rewards(rewards, max_reward),
         as_keys(next_states),
         _as_flags(terminals),
     )
@@ -73,14 +86,14 @@ def as_action(n_actions: int, action: int) -> int:
     return a
 
 
-def as_reward(reward: float) -> float:
-    """Return a reward as a finite float."""
+def as_reward(reward: float, most: float) -> float:
+    """Return a reward as a float of at most this size."""
     try:
         number = float(reward)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not abs(number) <= MAX_REWARD:
-        raise ValueError(f"reward must be a finite number up to {MAX_REWARD:g}, got {reward!r}")
+    if not abs(number) <= most:
+        raise ValueError(f"reward must be a finite number up to {most:g}, got {reward!r}")
     return number
 
 
@@ -100,12 +113,14 @@ def _as_actions(n_actions: int, actions: ArrayLike) -> NDArray[np.uint8]:
     return np.ascontiguousarray(array, np.uint8)
 
 
-def _as_rewards(rewards: ArrayLike) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(rewards, np.float64)
-    fine = np.abs(array) <= MAX_REWARD
+def _as_rewards(rewards: ArrayLike, most: float) -> NDArray[np.float64]:
+    try:
+        array = np.ascontiguousarray(rewards, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.array([as_reward(reward, most) for reward in np.asarray(rewards, object).flat])
+    fine = np.abs(array) <= most
     if not fine.all():
-        wrong = array[~fine][0]
-        raise ValueError(f"reward must be a finite number up to {MAX_REWARD:g}, got {wrong}")
+        as_reward(float(array[~fine][0]), most)
     return array
 
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vast.planning import edges, hamming, index, kernels
 from vast.planning.arguments import (
+    MAX_DELETED,
     Columns,
     as_action,
     as_columns,
@@ -16,6 +17,7 @@ from vast.planning.arguments import (
     as_key,
     as_keys,
     as_reward,
+    largest_reward,
 )
 from vast.planning.gate import Gate, OpenGate, sweep_between
 from vast.planning.memory import (
@@ -59,7 +61,8 @@ class TransitionTable:
 
     Args:
         n_actions: the number of actions, 1 to 256.
-        discount: gamma, at least 0 and below 1.
+        discount: gamma, at least 0 and below 1. Rewards are at most `max_reward`, which is
+            1e54 * (1 - discount).
         min_priority: p_min, above 0; a smaller change of V(s) is not propagated.
         queue: "bucketed" is fast, and orders states by priority to within 19 %; "exact" keeps the
             order of the algorithm.
@@ -85,6 +88,7 @@ class TransitionTable:
         self.discount = float(discount)
         self.min_priority = float(min_priority)
         self.queue = queue
+        self.max_reward = largest_reward(self.discount)
         # Changes this small could circle in a loop of states forever, kept alive by rounding alone.
         # They are not propagated. `kernels.change_q` keeps rounding errors below this bound.
         noise = 2 * sys.float_info.epsilon / (1 - self.discount)
@@ -108,7 +112,7 @@ class TransitionTable:
     def add(self, state: int, action: int, reward: float, next_state: int | None) -> None:
         """Add a transition; `next_state=None` makes it terminal."""
         with self._gate:
-            self._add(self._transition(state, action, reward, next_state))
+            self._add(self._transition(state, action, reward, next_state, self.max_reward))
 
     def delete(self, state: int, action: int, reward: float, next_state: int | None) -> None:
         """Delete a transition; if it is not in the table, raise KeyError and change nothing.
@@ -117,7 +121,7 @@ class TransitionTable:
         added; this is not checked.
         """
         with self._gate:
-            self._delete(self._transition(state, action, reward, next_state))
+            self._delete(self._transition(state, action, reward, next_state, MAX_DELETED))
 
     def add_many(
         self,
@@ -128,7 +132,9 @@ class TransitionTable:
         terminals: ArrayLike,
     ) -> None:
         """Add transitions given as arrays, in order: all of them, or OverflowError and none."""
-        batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
+        batch = as_columns(
+            self.n_actions, self.max_reward, states, actions, rewards, next_states, terminals
+        )
         with self._gate:
             self._add(batch)
 
@@ -141,7 +147,9 @@ class TransitionTable:
         terminals: ArrayLike,
     ) -> None:
         """Delete transitions given as arrays: all of them, or KeyError and none."""
-        batch = as_columns(self.n_actions, states, actions, rewards, next_states, terminals)
+        batch = as_columns(
+            self.n_actions, MAX_DELETED, states, actions, rewards, next_states, terminals
+        )
         with self._gate:
             self._delete(batch)
 
@@ -151,7 +159,7 @@ class TransitionTable:
         Stored as an offset, to which later experience adds, until N(s, a) reaches 0.
         """
         k, a = as_key(state), as_action(self.n_actions, action)
-        reward = as_reward(reward)
+        reward = as_reward(reward, self.max_reward)
         with self._gate:
             s = self._find(k)
             if s == NIL or self._memory.n[s, a] == 0:
@@ -421,13 +429,13 @@ class TransitionTable:
         self._use(new)
 
     def _transition(
-        self, state: int, action: int, reward: float, next_state: int | None
+        self, state: int, action: int, reward: float, next_state: int | None, max_reward: float
     ) -> Columns:
         """Return a transition as arrays of length 1, which are reused."""
         states, actions, rewards, next_states, terminals = self._one
         states[0] = as_key(state)
         actions[0] = as_action(self.n_actions, action)
-        rewards[0] = as_reward(reward)
+        rewards[0] = as_reward(reward, max_reward)
         next_states[0] = 0 if next_state is None else as_key(next_state)
         terminals[0] = next_state is None
         return self._one
