@@ -140,6 +140,21 @@ def test_a_sweep_ends_even_with_a_tiny_min_priority() -> None:
     assert table.value(0) == pytest.approx(100.0, abs=1e-7)
 
 
+@pytest.mark.parametrize("exponent", [-30, -34, -36, -40, -60, -200, -320])
+@pytest.mark.parametrize("discount", [0.5, 0.99, 0.999])
+def test_a_sweep_ends_even_with_tiny_rewards(exponent: int, discount: float) -> None:
+    """The carries are too small for 32 bits, and rounding could keep changes alive."""
+    table = TransitionTable(1, discount, 1e-300)
+    reward = 10.0**exponent
+    for s in range(30):
+        for t in range(30):
+            table.add(s, 0, reward, t)
+    assert table.sweep(20_000_000) < 20_000_000
+    assert table.queue_length == 0
+    error = 2e-38 / (1 - discount) ** 2
+    assert table.value(0) == pytest.approx(reward / (1 - discount), rel=1e-9, abs=error)
+
+
 def test_values_propagate_as_far_as_min_priority_allows() -> None:
     table = TransitionTable(1, 0.5, min_priority=0.1)
     for s in range(10):

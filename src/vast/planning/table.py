@@ -92,7 +92,10 @@ class TransitionTable:
         # Changes this small could circle in a loop of states forever, kept alive by rounding alone.
         # They are not propagated. `kernels.change_q` keeps rounding errors below this bound.
         noise = 2 * sys.float_info.epsilon / (1 - self.discount)
-        self._constants = kernels.Constants(self.discount, self.min_priority, noise)
+        # Below the smallest normal 32-bit float, the carry itself is rounded.
+        least = float(np.finfo(np.float32).tiny) / (1 - self.discount)
+        least_priority = max(self.min_priority, least)
+        self._constants = kernels.Constants(self.discount, least_priority, noise)
         self._gate = OpenGate()
         self._use(allocate(n_actions, MIN_STATES, MIN_EDGES, exact=queue == "exact", offsets=False))
         self._batch = np.zeros((BATCH, 2), np.int64)
