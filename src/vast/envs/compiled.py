@@ -3,16 +3,11 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
+from vast.kernel_cache import FOLDER, cached_njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
     """Compile a function at its first call, and cache the result on disk if possible."""
-    njit: Any = numba.njit
-    try:
-        dispatcher: F = njit(cache=True)(function)
-    except RuntimeError:  # no writable cache folder
-        dispatcher = njit(function)
-    return dispatcher
+    return cached_njit(function, FOLDER)

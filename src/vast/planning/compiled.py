@@ -6,7 +6,6 @@ folder is therefore named after a hash of all the files with compiled functions.
 """
 
 import hashlib
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, event
 from numba.extending import intrinsic
+
+from vast.kernel_cache import FOLDER, cached_njit, notice
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,16 +32,15 @@ SOURCES = (
 """the files whose functions are compiled"""
 
 
-def _cache_folder() -> str:
+def _cache_folder() -> Path:
     here = Path(__file__).parent
     digest = hashlib.sha256(b"".join((here / name).read_bytes() for name in SOURCES)).hexdigest()
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(home) / "vast" / f"kernels-{digest[:16]}")
+    return FOLDER / f"kernels-{digest[:16]}"
 
 
 def _options() -> dict[str, Any]:
     njit: Any = numba.njit
-    documented = {"cache": True, "error_model": "numpy"}
+    documented = {"error_model": "numpy"}
     # Kernels own no arrays and need no reference counting; they run faster without it. The option
     # is private: with a Numba release that does not know it, only speed is lost.
     private = {"_nrt": False}
@@ -59,15 +59,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
     """Return a decorator that makes Numba compile a function on its first call."""
 
     def decorate(function: F) -> F:
-        njit: Any = numba.njit
-        config: Any = numba.config
-        theirs = config.CACHE_DIR
-        config.CACHE_DIR = theirs or CACHE_FOLDER
-        try:
-            dispatcher: F = njit(**OPTIONS, **options)(function)
-        finally:
-            config.CACHE_DIR = theirs
-        return dispatcher
+        return cached_njit(function, CACHE_FOLDER, **OPTIONS, **options)
 
     return decorate
 
@@ -88,7 +80,7 @@ class _Notice(event.Listener):
 
     def on_start(self, event: Any) -> None:
         ours = event.data["dispatcher"].py_func.__module__.startswith(__package__)
-        if ours and not self.given:
+        if ours and not self.given and not notice.given:
             self.given = True
             print(
                 "vast: compiling the planning kernels, once after an install: about 30 s in all",
