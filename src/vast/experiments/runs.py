@@ -14,6 +14,7 @@ from vast.agents.registry import agent_named
 from vast.errors import UserError
 from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig, planned_interventions
+from vast.experiments.lock import LOCK, locked, require_unlocked
 from vast.tasks import make_env
 from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
@@ -183,14 +184,26 @@ def logged_to(directory: Path) -> Iterator[None]:
 
 def train(directory: Path, config: RunConfig) -> bool:
     """Start a run, or resume the one in the directory; return False if it was interrupted."""
-    if (directory / files.CONFIG).exists():
-        files.require_same(files.read_config(directory), config)
-    elif directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UserError(f"{directory} is not empty and not a run directory: choose another --out")
-    with opened(directory, config) as run, logged_to(directory):
+    require_unlocked(directory)
+    _require_place(directory, config)
+    with opened(directory, config) as run, locked(directory), logged_to(directory):
+        _require_place(directory, config)  # another process may have been there meanwhile
         run.restore()
         files.write_config(directory, config)
         return run.train()
+
+
+def _require_place(directory: Path, config: RunConfig) -> None:
+    """Raise UserError unless the directory holds this run, or nothing."""
+    if (directory / files.CONFIG).exists():
+        files.require_same(files.read_config(directory), config)
+    elif directory.exists() and not _is_empty(directory):
+        raise UserError(f"{directory} is not empty and not a run directory: choose another --out")
+
+
+def _is_empty(directory: Path) -> bool:
+    """Tell whether there is nothing in a directory, or only the lock of a run that has no more."""
+    return directory.is_dir() and all(path.name == LOCK for path in directory.iterdir())
 
 
 def resume(directory: Path, steps: int | None) -> bool:
