@@ -193,6 +193,37 @@ def test_a_checkpoint_whose_metrics_were_lost_is_refused(refused: Refused, run: 
     assert "as its checkpoint says, got 0" in refused("resume", run, "--steps", "90")
 
 
+def test_what_a_refused_resume_finds_stays_as_it_is(refused: Refused, run: Path) -> None:
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 70, "wall_seconds": 1.0}\n{"step": 80, "wa')
+    assert "steps must be at least 60" in refused("resume", run, "--steps", "30")
+    (run / "metrics.jsonl").unlink()
+    assert "as its checkpoint says, got 0" in refused("resume", run, "--steps", "90")
+
+
+def test_a_run_whose_checkpoint_is_gone_is_not_overwritten(refused: Refused, run: Path) -> None:
+    shutil.rmtree(run / "checkpoint")
+    line = refused("resume", run)
+    assert f"{run} cannot be resumed: its checkpoint is gone; to start over: vast train" in line
+    for words in (("t-maze-2d", *DEBUG, "--steps", "60"), ("--config", run)):
+        line = refused("train", *words, "--out", run)
+        assert f"the checkpoint of {run} is gone: remove the directory to start over" in line
+
+
+def test_a_run_that_was_never_saved_starts_over_only_if_asked_to(
+    refused: Refused, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was killed in its first minute: there are a config and perhaps rows, nothing else."""
+    whole = Path(shutil.copytree(run, tmp_path / "whole"))
+    shutil.rmtree(run / "checkpoint")
+    (run / "checkpoints.jsonl").unlink()
+    line = refused("resume", run)
+    assert f"it was never saved; to start over: vast train --config {run} --out {run}\n" in line
+    vast("train", "--config", run, "--out", run)
+    assert "before it was ever saved: starting from step 0" in capsys.readouterr().out
+    assert_same(run, whole)
+
+
 def test_a_run_that_was_never_saved_cannot_be_looked_at(refused: Refused, run: Path) -> None:
     shutil.rmtree(run / "checkpoint")
     assert "is not a checkpoint" in refused("eval", run)

@@ -20,7 +20,7 @@ from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
 from vast.training.callbacks import Row, SaveRegularly, ShowProgress, StopWhen, WriteMetrics
 from vast.training.checkpoint import CHECKPOINT, Checkpoint, checkpoint_errors
-from vast.training.metrics import MetricsLog
+from vast.training.metrics import MetricsLog, check_rows
 from vast.training.progress import Progress
 from vast.training.protocol import Env, StateDict
 from vast.training.rollout import run_test_epoch
@@ -68,8 +68,8 @@ class Run:
             Progress() as progress,
             deferred_signals(signal.SIGINT, signal.SIGTERM) as interrupted,
         ):
+            self._announce(progress, metrics)
             metrics.rewind(self._offset)
-            self._announce(progress)
             callbacks = (
                 ShowProgress(progress),
                 WriteMetrics(metrics),
@@ -97,12 +97,14 @@ class Run:
         """Give another environment the settings that the run's has now, such as its map."""
         set_env_settings(env, env_settings(self._env))
 
-    def _announce(self, progress: Progress) -> None:
+    def _announce(self, progress: Progress, metrics: MetricsLog) -> None:
         estimate = getattr(self.agent.frame_store, "estimate_bytes", None)
         if estimate is not None:
             progress.say(f"the replay takes up to {estimate() / 2**30:.2f} GiB when full")
         if self.agent.steps:
             progress.say(f"resuming from step {self.agent.steps:,}")
+        elif metrics.offset:
+            progress.say("this run was stopped before it was ever saved: starting from step 0")
 
     # --- saving -----------------------------------------------------------------------------------
 
@@ -122,7 +124,7 @@ class Run:
             raise UserError(f"cannot write {path}: {error.strerror}") from error
 
     def restore(self) -> None:
-        """Restore the last checkpoint, or start from the beginning if there is none."""
+        """Restore the last checkpoint, or start from the beginning if there never was one."""
         if not self._checkpoint.exists():
             global_rng.seed(self.config.seed)
             return
@@ -130,8 +132,7 @@ class Run:
         with checkpoint_errors(self._checkpoint.folder):
             self._trainer.load_state_dict(state, frames)
             self._offset = int(state["metrics_offset"])
-        with MetricsLog(self.directory / files.METRICS) as metrics:
-            metrics.rewind(self._offset)
+        check_rows(self.directory / files.METRICS, self._offset)
         if self.config.steps < self.agent.steps:
             raise UserError(
                 f"steps must be at least {self.agent.steps}, where the run is already, "
@@ -197,6 +198,11 @@ def _require_place(directory: Path, config: RunConfig) -> None:
     """Raise UserError unless the directory holds this run, or nothing."""
     if (directory / files.CONFIG).exists():
         files.require_same(files.read_config(directory), config)
+        if _lost_checkpoint(directory):
+            raise UserError(
+                f"the checkpoint of {directory} is gone: remove the directory to start over, or "
+                "choose another --out"
+            )
     elif directory.exists() and not _is_empty(directory):
         raise UserError(f"{directory} is not empty and not a run directory: choose another --out")
 
@@ -206,9 +212,27 @@ def _is_empty(directory: Path) -> bool:
     return directory.is_dir() and all(path.name == LOCK for path in directory.iterdir())
 
 
+def _lost_checkpoint(directory: Path) -> bool:
+    """Tell whether a run was saved, but its checkpoint is gone.
+
+    A run that was killed before its first save is another matter: there is nothing to lose.
+    """
+    saves = directory / files.SAVES
+    there = Checkpoint(directory / CHECKPOINT).exists()
+    return not there and saves.exists() and saves.stat().st_size > 0
+
+
 def resume(directory: Path, steps: int | None) -> bool:
     """Resume a run, up to `steps` in all; return False if it was interrupted."""
     config = files.read_config(directory)
+    if not Checkpoint(directory / CHECKPOINT).exists():
+        lost = _lost_checkpoint(directory)
+        out = "another directory, or remove this one" if lost else directory
+        raise UserError(
+            f"{directory} cannot be resumed: "
+            f"{'its checkpoint is gone' if lost else 'it was never saved'}; "
+            f"to start over: vast train --config {directory} --out {out}"
+        )
     return train(directory, config if steps is None else replace(config, steps=steps))
 
 

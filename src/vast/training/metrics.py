@@ -59,20 +59,9 @@ class MetricsLog:
 
         UserError, and nothing changed, if the file is shorter or no row ends there.
         """
-        if offset > self._offset:
-            raise UserError(
-                f"{self.path} must have at least {offset} bytes, as its checkpoint says, "
-                f"got {self._offset}"
-            )
-        self._file.seek(0)
-        rows = self._file.read(offset)
-        if _end_of_rows(rows) != offset:
-            raise UserError(
-                f"{self.path} does not belong to this run: no row ends at byte {offset}"
-            )
+        steps = [row["step"] for row in check_rows(self.path, offset)]
         self._file.truncate(offset)
         self._offset = self._file.seek(0, os.SEEK_END)
-        steps = [row["step"] for row in _parse(self.path, rows)]
         self._events.rewind(steps[-1] + 1 if steps else 0)
 
     def close(self) -> None:
@@ -140,11 +129,31 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
     UserError if it cannot be read or is not a metrics log.
     """
+    content = _content(path)
+    return _parse(path, content[: _end_of_rows(content)])
+
+
+def check_rows(path: Path, offset: int) -> list[dict[str, Any]]:
+    """Return the rows up to `offset`, as a checkpoint made there relies on them.
+
+    UserError if the file is shorter, no row ends there, or it is not a metrics log.
+    """
+    content = _content(path) if path.exists() else b""
+    there = _end_of_rows(content)
+    if offset > there:
+        raise UserError(
+            f"{path} must have at least {offset} bytes, as its checkpoint says, got {there}"
+        )
+    if _end_of_rows(content[:offset]) != offset:
+        raise UserError(f"{path} does not belong to this run: no row ends at byte {offset}")
+    return _parse(path, content[:offset])
+
+
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
-    return _parse(path, content[: _end_of_rows(content)])
 
 
 def _end_of_rows(content: bytes) -> int:
