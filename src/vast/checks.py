@@ -5,12 +5,22 @@ from collections.abc import Iterable
 
 from vast.errors import UserError, unknown
 
+LARGEST = 2**40
+"""of a capacity: more than any memory has, and small enough for every sum of sizes"""
+
 
 def at_least(low: int, **values: int) -> None:
     """Raise UserError if one of these integers is smaller."""
     for name, value in values.items():
         if value < low:
             raise UserError(f"{name} must be at least {low}, got {value}")
+
+
+def fits(**values: int) -> None:
+    """Raise UserError for capacities that no memory has."""
+    for name, value in values.items():
+        if value > LARGEST:
+            raise UserError(f"{name} must be at most {LARGEST}, got {value}")
 
 
 def positive(**values: float | None) -> None:

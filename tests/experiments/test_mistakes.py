@@ -42,6 +42,24 @@ def run(whole: Path, tmp_path: Path) -> Path:
             ("t-maze", "--replay.capacity", "3", "--model.history", "3"),
             "capacity must be at least 5 frames with a history of 3, got 3",
         ),
+        (
+            ("t-maze", "--replay.capacity", "1000000000000000"),
+            "capacity must be at most 1099511627776, got 1000000000000000",
+        ),
+        (
+            ("t-maze", "--replay.capacity", "1000000000000"),
+            "the agent's capacity must fit into memory: Unable to allocate .* TiB",
+        ),
+        (
+            ("t-maze-2d", "--agent", "mfec", "--capacity", "10" + "0" * 20),
+            "capacity must be at most 1099511627776, got 10",
+        ),
+        (
+            ("t-maze", "--planning.min-priority", "inf"),
+            "min_priority must be finite and above 0, got inf",
+        ),
+        (("t-maze-2d", "--out", "x" * 300), "cannot use x*: File name too long"),
+        (("t-maze-2d", "--config", "x" * 300), "cannot read x*: File name too long"),
         (("t-maze-2d", "--model.network.kind", "conv"), "kind must be 'mlp' for .*, got 'conv'"),
         (
             ("t-maze-2d", "--resize", "3", "3"),
@@ -139,6 +157,10 @@ def test_options_that_contradict_a_config_are_refused(refused: Refused, run: Pat
         (lambda c: c["config"].update(agent=None), "unknown agent 'None'"),
         (lambda c: c["config"].update(steps=2.5), "steps must be int, got 2.5"),
         (lambda c: c["config"].update(interventions=["x"]), "got 'x'"),
+        (
+            lambda c: c["config"]["settings"]["planning"].update(discount=10**400),
+            "discount must be float, got 1000",
+        ),
         (lambda c: c.update(config=[]), "config must be a dictionary of fields, got []"),
         (lambda c: c.update(format="soup"), "config.json belongs to something else"),
         (lambda c: c.update(version=3), "its format must be version 1 or 2, got 3"),
@@ -158,6 +180,60 @@ def test_a_config_that_is_cut_short_is_refused(refused: Refused, run: Path) -> N
     text = (run / "config.json").read_text()
     (run / "config.json").write_text(text[: len(text) // 2])
     assert "config.json is not JSON" in refused("resume", run)
+
+
+@pytest.mark.parametrize("depth", [500, 900, 100_000])
+def test_a_config_that_is_nested_too_deeply_is_refused(
+    refused: Refused, run: Path, depth: int
+) -> None:
+    content = json.loads((run / "config.json").read_text())
+    content["config"]["steps"] = "HERE"
+    text = json.dumps(content).replace('"HERE"', "[" * depth + "]" * depth)
+    (run / "config.json").write_text(text)
+    line = refused("resume", run)
+    assert "nested too deeply" in line or "steps must be int" in line
+    (run / "config.json").write_text("[" * depth + "]" * depth)
+    assert "is not a run directory" in refused("resume", run)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            '{"step": 70, "eval/mean_return": "high"}',
+            "eval/mean_return must be a finite number .* 'high'",
+        ),
+        (
+            '{"step": 70, "wall_seconds": [1]}',
+            "wall_seconds must be a finite number .*something else",
+        ),
+        ('{"step": 70, "table/states": true}', "table/states must be a finite number .*got True"),
+        ('{"step": 70, "table/states": 1e999}', "table/states must be a finite number"),
+        ('{"step": 1' + "0" * 400 + "}", "step must be a finite number"),
+        ('{"step": "70"}', "this is not a row of metrics"),
+        (
+            '{"step": 70, "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
+            "this is not a row of metrics",
+        ),
+    ],
+)
+def test_metrics_that_are_no_numbers_are_refused(
+    refused: Refused, run: Path, row: str, said: str
+) -> None:
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(row + "\n")
+    line = refused("report", run)
+    assert re.search(f"metrics.jsonl, line 2: {said}", line)
+
+
+def test_a_report_leaves_out_metrics_that_are_null(run: Path) -> None:
+    names = ("wall_seconds", "eval/mean_return", "eval/episodes", "train/mean_return")
+    rows = [{"step": step, **dict.fromkeys(names)} for step in (70, 80)]
+    rows += [{"step": 90, "eval/mean_return": 1e99}, {"step": 100, "eval/mean_return": -1e308}]
+    with (run / "metrics.jsonl").open("a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    vast("report", run)
+    assert (run / "report.html").exists()
 
 
 def test_a_checkpoint_cut_short_or_damaged_is_refused(refused: Refused, run: Path) -> None:
@@ -252,6 +328,25 @@ LITTLE_ROOM = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 """
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["film.mp4", "film.gif"])
+def test_a_film_that_does_not_fit_on_the_disk_is_refused_and_removed(
+    name: str, tmp_path: Path
+) -> None:
+    vast("train", "gym:CartPole-v1", *DEBUG, "--steps", "3", "--out", tmp_path / "run")
+    before = files_in(tmp_path)
+    # SDL, which draws the pole, complains about our environment otherwise.
+    setup = "import os; os.environ['XDG_RUNTIME_DIR'] = '/tmp'"
+    setup += LITTLE_ROOM.replace("20_000", "1000")
+    process = started("play", tmp_path / "run", "--out", tmp_path / name, setup=setup)
+    out, error = process.communicate()
+    assert process.returncode == 2
+    assert out == ""
+    assert error.startswith(f"vast: cannot write {tmp_path / name}: ")
+    assert error.count("\n") == 1
+    assert files_in(tmp_path) == before
 
 
 @pytest.mark.slow

@@ -1,7 +1,10 @@
 """Stop + resume equals never having stopped: every weight, count, value, generator and metric."""
 
 import json
+import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.agents.worlds import assigned, training_steps
-from tests.experiments.sameness import assert_same, killed_at, rows, saved, started, vast
+from tests.experiments.sameness import SAVING, assert_same, killed_at, rows, saved, started, vast
 from tests.planning.models import assert_counts, assert_sound
 from vast.agents.vast.agent import VaST
 from vast.experiments.config import RunConfig
@@ -144,12 +147,14 @@ def test_a_run_on_pixels_that_was_killed_twice_resumes_from_its_last_checkpoint(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_saves_and_the_run_goes_on_from_there(
     vector: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     run = tmp_path / "run"
-    process = started(*VECTOR, "--steps", "4000", "--out", run)
+    # Whoever runs the tests may ignore hang-ups.
+    setup = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+    process = started(*VECTOR, "--steps", "4000", "--out", run, setup=setup)
     while not (run / "metrics.jsonl").exists() or not rows(run):
         assert process.poll() is None
         time.sleep(0.01)
@@ -166,6 +171,41 @@ def test_an_interrupt_saves_and_the_run_goes_on_from_there(
         vector = tmp_path / "whole"
         vast(*VECTOR, "--steps", str(total), "--out", vector)
     assert_same(vector, run)
+
+
+IN_TERMINAL = """
+import fcntl, signal, termios
+signal.signal(signal.SIGHUP, signal.{handler})
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("handler", ["SIG_DFL", "SIG_IGN"])
+def test_a_terminal_that_is_closed_saves_the_run_and_does_not_stop_one_under_nohup(
+    tmp_path: Path, handler: str
+) -> None:
+    run = tmp_path / "run"
+    ours, theirs = os.openpty()
+    code = IN_TERMINAL.format(handler=handler) + SAVING.format(seconds=60)
+    words = (*VECTOR, "--steps", "1500", "--out", str(run))
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm"},
+    )
+    os.close(theirs)
+    while not (run / "metrics.jsonl").exists() or not rows(run):
+        assert process.poll() is None
+        os.read(ours, 10_000)
+    os.close(ours)
+    process.wait()
+    reached = saved(run)["/agent/steps"]
+    assert reached == 1500 if handler == "SIG_IGN" else 50 <= reached < 1500
+    assert not (run / "lock.json").exists()
 
 
 @pytest.mark.slow

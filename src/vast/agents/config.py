@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vast.agents.neighbours import InvertedSearch
-from vast.checks import at_least, below_one, one_of, positive
+from vast.checks import at_least, below_one, fits, one_of, positive
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
 from vast.training.exploration import ExplorationConfig
@@ -99,6 +99,7 @@ class ReplayAgentConfig(AgentConfig):
             at_least(1, standardise_after=self.standardise_after)
         positive(learning_rate=self.learning_rate, epsilon=self.epsilon)
         at_least(self.least_replay, replay=self.replay)
+        fits(replay=self.replay)
 
     @property
     def least_replay(self) -> int:

@@ -13,7 +13,7 @@ from vast.agents.core import SeedPair
 from vast.agents.neighbours import Keys, KeyValueMemory
 from vast.agents.presets import shared
 from vast.agents.projection import Projection
-from vast.checks import at_least
+from vast.checks import at_least, fits
 from vast.training.protocol import Pose, StateDict
 
 
@@ -32,6 +32,7 @@ class MFECConfig(NeighbourConfig):
         super().__post_init__()
         at_least(1, projection=self.projection, neighbours=self.neighbours)
         at_least(1, capacity=self.capacity)
+        fits(capacity=self.capacity)
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -10,6 +10,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from vast.analysis.drawing import INKS, SMALL, WALL, plain_axes
 
+LARGEST = 1e100
+"""that is drawn: axes are scaled by products of larger numbers, which overflow"""
 Rows = Sequence[Mapping[str, Any]]
 """of a metrics.jsonl"""
 
@@ -77,8 +79,9 @@ def draw_inside(runs: Mapping[str, Rows]) -> Figure | None:
 
 
 def series(rows: Rows, key: str) -> tuple[list[int], list[float]]:
-    """Return the steps at which a metric was logged, and its values."""
-    found = [(row["step"], row[key]) for row in rows if row.get(key) is not None]
+    """Return the steps at which a metric was logged, and its values, if they can be drawn."""
+    known = ((row["step"], row.get(key)) for row in rows if abs(row["step"]) <= LARGEST)
+    found = [(step, value) for step, value in known if value is not None and abs(value) <= LARGEST]
     return [step for step, _ in found], [value for _, value in found]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -103,12 +104,12 @@ def _facts(entry: Entry) -> list[Fact]:
         "task": config.task,
         "agent": f"{config.agent}, preset {config.preset}, seed {config.seed}",
         "steps": f"{last['step']:,} of {config.steps:,}",
-        "time": f"{last['wall_seconds'] / 60:.1f} minutes",
+        "time": f"{(last.get('wall_seconds') or nan) / 60:.1f} minutes",
     }
     if tests:
         test = tests[-1]
         found["last test epoch"] = (
-            f"mean return {test['eval/mean_return']:.2f} of {test['eval/episodes']} episodes, "
+            f"mean return {test['eval/mean_return']:.2f} of {test.get('eval/episodes')} episodes, "
             f"at step {test['step']:,}"
         )
     return [Fact(entry.name, name, text) for name, text in found.items()]

@@ -173,9 +173,10 @@ def tell_end(finished: bool, directory: Path) -> None:
         print(f"done: {directory}")
         for verb, why in NEXT.items():
             print(f"  vast {verb.format(directory):<40}  # {why}")
-    else:
-        print(f"interrupted and saved; to resume: vast resume {directory}")
-        sys.exit(INTERRUPTED)
+        return
+    with contextlib.suppress(OSError):  # the terminal may be closed: then this is why we stop
+        print(f"interrupted and saved; to resume: vast resume {directory}", flush=True)
+    sys.exit(INTERRUPTED)
 
 
 @contextlib.contextmanager
@@ -184,7 +185,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 VERBS: dict[str, Callable[..., None]] = {

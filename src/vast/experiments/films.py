@@ -1,8 +1,13 @@
 """A saved agent's greedy episode as a video."""
 
+import contextlib
+import errno
 from collections.abc import Iterator
-from itertools import islice
+from fractions import Fraction
+from itertools import chain, islice
 from pathlib import Path
+from subprocess import PIPE, Popen
+from tempfile import TemporaryFile
 from typing import Any
 
 import imageio_ffmpeg
@@ -79,17 +84,24 @@ def _taken(camera: Env) -> list[Picture]:
 
 def _write_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
     first = next(pictures)
+    height, width = first.shape[:2]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y"]
+    command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
+    command += ["-r", str(Fraction(fps).limit_denominator()), "-i", "-"]
     # The codec requires even sizes.
-    writer = imageio_ffmpeg.write_frames(
-        str(path), (first.shape[1], first.shape[0]), fps=fps, macro_block_size=2
-    )
-    writer.send(None)
-    try:
-        writer.send(np.ascontiguousarray(first))
-        for picture in pictures:
-            writer.send(np.ascontiguousarray(picture))
-    finally:
-        writer.close()
+    command += ["-vf", f"scale={width + width % 2}:{height + height % 2}"]
+    command += ["-vcodec", "libx264", "-crf", "25", "-pix_fmt", "yuv420p", f"file:{path}"]
+    with TemporaryFile() as said, Popen(command, stdin=PIPE, stderr=said) as encoder:
+        assert encoder.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # its exit code says more
+            for picture in chain([first], pictures):
+                encoder.stdin.write(np.ascontiguousarray(picture).data)
+        with contextlib.suppress(BrokenPipeError):
+            encoder.stdin.close()
+        if encoder.wait():
+            said.seek(0)
+            why = said.read().decode(errors="replace").strip().splitlines() or ["is the disk full?"]
+            raise OSError(errno.EIO, f"the encoder failed: {why[-1]}")
 
 
 def _write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> None:

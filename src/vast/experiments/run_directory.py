@@ -55,13 +55,15 @@ def processor() -> str:
 
 def read_config(path: Path) -> RunConfig:
     """Return the config of a run, from its directory or the file; UserError if it is not one."""
-    file = path / CONFIG if path.is_dir() or not path.exists() else path
     try:
+        file = path / CONFIG if path.is_dir() or not path.exists() else path
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path} is not a run directory: there is no {file}") from None
     except OSError as error:
-        raise UserError(f"cannot read {file}: {error.strerror}") from error
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    except RecursionError:
+        raise UserError(f"{path} is not a run directory: {CONFIG} is nested too deeply") from None
     except ValueError:
         raise UserError(f"{path} is not a run directory: {file.name} is not JSON") from None
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
@@ -71,7 +73,10 @@ def read_config(path: Path) -> RunConfig:
             f"{path}: its format must be version {' or '.join(map(str, READABLE))}, "
             f"got {content.get('version')!r}"
         )
-    return run_config(content.get("config"))
+    try:
+        return run_config(content.get("config"))
+    except RecursionError:  # raised by what names the value
+        raise UserError(f"{path}: its config is nested too deeply") from None
 
 
 def run_config(plain: Any) -> RunConfig:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import signal
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -24,7 +23,7 @@ from vast.training.metrics import MetricsLog, check_rows
 from vast.training.progress import Progress
 from vast.training.protocol import Env, StateDict
 from vast.training.rollout import run_test_epoch
-from vast.training.signals import deferred_signals
+from vast.training.signals import STOPPING, deferred_signals
 from vast.training.threads import limited_threads
 from vast.training.trainer import Trainer
 
@@ -50,9 +49,13 @@ class Run:
             self._env.close()
             raise
         self._test_env: Env | None = None
-        self.agent = agent_named(config.agent).agent_class(
-            self._env, seed=config.seed, config=config.settings, threads=config.threads
-        )
+        try:
+            self.agent = agent_named(config.agent).agent_class(
+                self._env, seed=config.seed, config=config.settings, threads=config.threads
+            )
+        except MemoryError as error:
+            self._env.close()
+            raise UserError(f"the agent's capacity must fit into memory: {error}") from error
         self._trainer = Trainer(
             self.agent, self._env, config.seed, config.loop, self.test, interventions
         )
@@ -66,7 +69,7 @@ class Run:
             limited_threads(self.config.threads),
             MetricsLog(self.directory / files.METRICS) as metrics,
             Progress() as progress,
-            deferred_signals(signal.SIGINT, signal.SIGTERM) as interrupted,
+            deferred_signals(*STOPPING) as interrupted,
         ):
             self._announce(progress, metrics)
             metrics.rewind(self._offset)
@@ -196,14 +199,19 @@ def train(directory: Path, config: RunConfig) -> bool:
 
 def _require_place(directory: Path, config: RunConfig) -> None:
     """Raise UserError unless the directory holds this run, or nothing."""
-    if (directory / files.CONFIG).exists():
+    try:
+        there = (directory / files.CONFIG).exists()
+        vacant = not directory.exists() or _is_empty(directory)
+    except OSError as error:
+        raise UserError(f"cannot use {directory}: {error.strerror}") from error
+    if there:
         files.require_same(files.read_config(directory), config)
         if _lost_checkpoint(directory):
             raise UserError(
                 f"the checkpoint of {directory} is gone: remove the directory to start over, or "
                 "choose another --out"
             )
-    elif directory.exists() and not _is_empty(directory):
+    elif not vacant:
         raise UserError(f"{directory} is not empty and not a run directory: choose another --out")
 
 

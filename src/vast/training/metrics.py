@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,7 +131,16 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     UserError if it cannot be read or is not a metrics log.
     """
     content = _content(path)
-    return _parse(path, content[: _end_of_rows(content)])
+    rows = _parse(path, content[: _end_of_rows(content)])
+    for number, row in enumerate(rows, start=1):
+        for name, value in row.items():
+            if not _is_number(value):
+                shown = repr(value) if isinstance(value, str | bool) else "something else"
+                raise UserError(
+                    f"{path}, line {number}: {name} must be a finite number or null, "
+                    f"got {shown:.40}"
+                )
+    return rows
 
 
 def check_rows(path: Path, offset: int) -> list[dict[str, Any]]:
@@ -165,12 +175,17 @@ def _parse(path: Path, content: bytes) -> list[dict[str, Any]]:
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict) or type(row.get("step")) is not int:
             raise UserError(f"{path}, line {number}: this is not a row of metrics")
         rows.append(row)
     return rows
+
+
+def _is_number(value: Any) -> bool:
+    """Tell whether this is a number or null; integers in JSON may be larger than any float."""
+    return value is None or (type(value) in (int, float) and abs(value) <= sys.float_info.max)
 
 
 def _number(value: float) -> float | int | None:

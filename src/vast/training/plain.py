@@ -1,6 +1,7 @@
 """Configs as plain JSON and back, and with some fields changed; every name and type is checked."""
 
 import dataclasses
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -73,7 +74,7 @@ def _converted(hint: Any, value: Any) -> Any:
     if hint is type(None):
         return value if value is None else _REFUSED
     if hint is float and type(value) in (int, float):
-        return float(value)
+        return _REFUSED if type(value) is int and abs(value) > sys.float_info.max else float(value)
     return value if hint is Any or type(value) is hint else _REFUSED
 
 

@@ -21,6 +21,9 @@ PLAIN_SECONDS = 10.0
 RECENT_SECONDS = 30.0
 """over which speed is measured"""
 BESIDE = " | "
+UNSEEN = contextlib.suppress(OSError)
+"""a closed pipe, as in `| head`, a terminal that was closed and a full disk are no reason to stop a
+run"""
 
 
 class Progress:
@@ -51,7 +54,8 @@ class Progress:
         if self._last is not None and self._last[0] != self._shown:
             self._show(self._clock(), *self._last)
         if self._live:
-            self._live.stop()
+            with UNSEEN:
+                self._live.stop()
 
     def update(
         self,
@@ -74,7 +78,8 @@ class Progress:
         began = self._due == -math.inf
         self._due = now + self._wait
         if self._live:
-            self._live.start()
+            with UNSEEN:
+                self._live.start()
         elif began:
             # There is nothing to show yet.
             self._speed.add(now, step)
@@ -84,7 +89,8 @@ class Progress:
     def say(self, line: str) -> None:
         """Print a line, above the live display if there is one."""
         if self._live:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            with UNSEEN:
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             self._print(line)
 
@@ -109,11 +115,11 @@ class Progress:
         top.add_column(ratio=1)
         top.add_column(no_wrap=True, overflow="ellipsis")
         top.add_row(ProgressBar(total=max(total, 1), completed=min(step, total)), Text(steps))
-        self._live.update(Group(top, Text(others)), refresh=True)
+        with UNSEEN:
+            self._live.update(Group(top, Text(others)), refresh=True)
 
     def _print(self, line: str) -> None:
-        # A closed pipe, as in `| head`, is no reason to stop a run.
-        with contextlib.suppress(BrokenPipeError):
+        with UNSEEN:
             print(line, file=self._console.file, flush=True)
 
 

@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""the terminal was closed; there is no such signal on Windows"""
+STOPPING = (signal.SIGINT, signal.SIGTERM, *([HANGUP] if HANGUP else []))
+"""signals by which users and systems end a program"""
+
 
 @contextmanager
 def deferred_signals(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
     """Yield a function that tells whether one of these signals came; a second one acts at once.
 
     Python delivers signals to the main thread only: in any other thread there are none to defer.
+    SIGHUP stays ignored where it is, as under nohup.
     """
     came = False
 
@@ -22,6 +28,8 @@ def deferred_signals(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
         yield asked
         return
     before = {number: signal.getsignal(number) for number in numbers}
+    if HANGUP is not None and before.get(HANGUP) == signal.SIG_IGN:
+        del before[HANGUP]
 
     def restore() -> None:
         for number, handler in before.items():
@@ -32,7 +40,7 @@ def deferred_signals(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
         came = True
         restore()
 
-    for number in numbers:
+    for number in before:
         signal.signal(number, note)
     try:
         yield asked

@@ -5,7 +5,7 @@ from typing import Any
 
 from vast.agents.config import NeighbourConfig, ReplayAgentConfig
 from vast.agents.presets import shared_with_network
-from vast.checks import at_least, fraction, positive
+from vast.checks import at_least, fits, fraction, positive
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class NECConfig(NeighbourConfig, ReplayAgentConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(1, embedding=self.embedding, neighbours=self.neighbours, capacity=self.capacity)
+        at_least(1, embedding=self.embedding, neighbours=self.neighbours)
+        at_least(1, capacity=self.capacity)
+        fits(capacity=self.capacity)
         at_least(1, n_steps=self.n_steps)
         positive(kernel_offset=self.kernel_offset)
         fraction(tabular_rate=self.tabular_rate, memory_rate=self.memory_rate)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from vast.agents.config import Planner
-from vast.checks import at_least, below_one, not_negative, one_of, positive
+from vast.checks import at_least, below_one, fits, not_negative, one_of, positive
 from vast.errors import UserError
 from vast.model.config import ModelConfig
 from vast.training.exploration import ExplorationConfig
@@ -125,6 +125,7 @@ class ReplayConfig:
 
     def __post_init__(self) -> None:
         at_least(2, capacity=self.capacity)
+        fits(capacity=self.capacity)
 
 
 @dataclass(frozen=True)
