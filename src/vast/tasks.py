@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -11,6 +12,10 @@ from vast.errors import UserError, unknown
 
 Env = gymnasium.Env[Any, Any]
 
+MAZE_FILE = ".maze"
+"""what the name of a text maze ends with, which is a task as well"""
+OWN_MAZE = "vast/Maze-v0"
+"""the environment of such a task; its `wad` is the file"""
 GYM = "gym:"
 """before the id of any other registered environment, as a task"""
 
@@ -83,6 +88,11 @@ class Task:
     def is_doom(self) -> bool:
         """Whether it can be played in a map of the user's own."""
         return "maze" in self.options
+
+    @property
+    def is_own_maze(self) -> bool:
+        """Whether it is made on the fly for a .maze file of the user's own."""
+        return self.env == OWN_MAZE
 
     @property
     def is_filmed(self) -> bool:
@@ -193,20 +203,44 @@ TASKS = by_name(
 )
 
 
+OWN_MAZE_OPTIONS = {"maze": None, "rules": {**STEP_PENALTY, "hazards": True}}
+"""the rules of the paper's mazes; hazards where the file has them"""
+
+
 def register_all() -> None:
     """Make every environment known to `gymnasium.make`; importing `vast` does this."""
     for task in TASKS.values():
         gymnasium.register(id=task.env, entry_point=task.entry_point, kwargs=dict(task.options))
+    gymnasium.register(id=OWN_MAZE, entry_point=DOOM, kwargs=dict(OWN_MAZE_OPTIONS))
     gymnasium.register(id="vast/Atari-v0", entry_point="vast.envs.atari:Atari")
 
 
 def task_named(name: str) -> Task:
-    """Return a task, or the one that `gym:ENV_ID` stands for; UserError if there is none."""
+    """Return a task, or the one that `gym:ENV_ID` or the path of a .maze file stands for.
+
+    UserError if there is none.
+    """
     if name.startswith(GYM):
         return _gym_task(name)
+    if name.endswith(MAZE_FILE):
+        return _maze_file_task(Path(name).name)
     if name not in TASKS:
-        raise unknown("task", name, [*TASKS, f"{GYM}ENV_ID"])
+        raise unknown("task", name, [*TASKS, f"FILE{MAZE_FILE}", f"{GYM}ENV_ID"])
     return TASKS[name]
+
+
+def _maze_file_task(name: str) -> Task:
+    """Return a task for a text maze, named after the file; it is as long as the H-maze's."""
+    return Task(
+        name,
+        OWN_MAZE,
+        DOOM,
+        about="a maze of the user's own",
+        shape=(60, 80, 3),
+        paper=Scale(1_000_000),
+        cpu=minutes(150_000),
+        options=OWN_MAZE_OPTIONS,
+    )
 
 
 @lru_cache
@@ -243,6 +277,8 @@ def make_env(
             filmed = ", ".join(other.name for other in TASKS.values() if other.is_filmed)
             raise UserError(f"a task to film must be one of {filmed}, got {name!r}")
         options["render_mode"] = "rgb_array"
+    if task.is_own_maze:
+        wad = wad or name
     if wad is not None or map_name is not None:
         if not task.is_doom:
             doom = ", ".join(other.name for other in TASKS.values() if other.is_doom)

@@ -16,7 +16,7 @@ from vast.agents.registry import agent_named
 from vast.errors import UserError
 from vast.experiments.config import RunConfig, default_run
 from vast.experiments.run_directory import read_config
-from vast.tasks import TASKS
+from vast.tasks import MAZE_FILE, TASKS, task_named
 from vast.training.loop_config import LoopConfig
 
 
@@ -25,7 +25,7 @@ class TrainOptions:
     """Train an agent on a task, or resume the run in the directory."""
 
     task: tyro.conf.Positional[str] = ""
-    """one of `vast tasks`, or gym:ENV_ID for any registered Gymnasium environment"""
+    """one of `vast tasks`, a .maze file, or gym:ENV_ID for any registered Gymnasium environment"""
     agent: str = "vast"
     """which agent; see `vast tasks`"""
     preset: str = "cpu"
@@ -82,6 +82,10 @@ def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
         **{name: getattr(base, name) for name in SHARED},
     )
     asked = tyro.cli(options, args=list(arguments), default=default, prog="vast train")
+    if asked.wad != base.wad:
+        if chosen.task.endswith(MAZE_FILE):
+            raise UserError(f"--wad must not be given with {chosen.task}, got {asked.wad!r}")
+        base = replace(base, wad_sha256=None)
     config = replace(
         base, settings=asked.settings, **{name: getattr(asked, name) for name in SHARED}
     )
@@ -97,15 +101,19 @@ def _base(chosen: TrainOptions, arguments: Sequence[str]) -> RunConfig:
     """Return the run that the options modify."""
     if chosen.config is None:
         if not chosen.task:
-            raise UserError(f"vast train needs a TASK: one of {', '.join(TASKS)}, or gym:ENV_ID")
+            names = ", ".join([*TASKS, f"FILE{MAZE_FILE}"])
+            raise UserError(f"vast train needs a TASK: one of {names}, or gym:ENV_ID")
         return default_run(chosen.task, chosen.agent, chosen.preset)
     for option in ("--agent", "--preset"):
         if any(word.split("=")[0] == option for word in arguments):
             raise UserError(f"{option} must not be given with --config, which sets it")
     base = read_config(chosen.config)
-    if chosen.task not in ("", base.task):
+    if not chosen.task:
+        return base
+    task = task_named(chosen.task)
+    if task.name != base.task:
         raise UserError(f"task must be {base.task!r}, as in --config, got {chosen.task!r}")
-    return base
+    return replace(base, wad=chosen.task, wad_sha256=None) if task.is_own_maze else base
 
 
 def without_extensions(run: RunConfig) -> Any:

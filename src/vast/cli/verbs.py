@@ -147,7 +147,7 @@ def tasks() -> None:
     from vast.tasks import TASKS
 
     for title, entries in (
-        ("tasks", {name: task.about for name, task in TASKS.items()} | {"gym:ENV_ID": OTHER}),
+        ("tasks", {name: task.about for name, task in TASKS.items()} | OTHERS),
         ("agents", {name: spec.about for name, spec in AGENTS.items()}),
         ("presets", PRESETS),
     ):
@@ -156,7 +156,10 @@ def tasks() -> None:
             print(f"  {name:<20}{about}")
 
 
-OTHER = "any registered Gymnasium environment with discrete actions"
+OTHERS = {
+    "FILE.maze": "a maze of your own (docs/mazes.md)",
+    "gym:ENV_ID": "any registered Gymnasium environment with discrete actions",
+}
 
 
 NEXT = {

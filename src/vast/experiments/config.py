@@ -16,7 +16,7 @@ class RunConfig:
     """One run: an agent, a task, a seed, and every hyperparameter."""
 
     task: str
-    """one of `vast tasks`, or gym:ENV_ID"""
+    """one of `vast tasks`, the name of a .maze file, or gym:ENV_ID"""
     agent: str
     """which agent"""
     preset: str
@@ -29,6 +29,8 @@ class RunConfig:
     """the agent's own config"""
     wad: str | None = None
     """a map file of the user's own instead of the task's; the Doom task's rules apply there"""
+    wad_sha256: str | None = None
+    """of this file, when it was copied into the run directory; None if it was not, as once"""
     map: str | None = None
     """the map in it"""
     interventions: tuple[str, ...] = ()
@@ -54,7 +56,8 @@ def planned_interventions(texts: tuple[str, ...]) -> list[tuple[int, Interventio
 def default_run(task: str, agent: str, preset: str) -> RunConfig:
     """Return the run that a task, an agent and a preset stand for."""
     record = task_named(task)
-    settings = agent_named(agent).preset(preset, task, record.shape)
+    settings = agent_named(agent).preset(preset, record.name, record.shape)
     scale = record.scale(preset)
     loop = LoopConfig(scale.eval_every, scale.eval_steps, log_every=scale.log_every)
-    return RunConfig(task, agent, preset, 0, scale.steps, settings, loop=loop)
+    wad = task if record.is_own_maze else None
+    return RunConfig(record.name, agent, preset, 0, scale.steps, settings, wad, loop=loop)

@@ -77,11 +77,13 @@ def _exists(pid: int) -> bool:
 def locked(directory: Path) -> Iterator[None]:
     """Keep other processes from training in a directory, which is made if there is none.
 
-    UserError if one does already.
+    UserError if one does already. A directory that was made and stays empty is removed again.
     """
     path = directory / LOCK
     me = Owner.here()
+    made: list[Path] = []
     try:
+        made = [path for path in (directory, *directory.parents) if not path.exists()]
         directory.mkdir(parents=True, exist_ok=True)
         with _in_turn(directory):
             _take(path, me)
@@ -93,6 +95,8 @@ def locked(directory: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             if _owner(path) == me:
                 path.unlink()
+            for each in made:
+                each.rmdir()
 
 
 def require_unlocked(directory: Path) -> None:

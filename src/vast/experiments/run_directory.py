@@ -30,7 +30,7 @@ def write_config(directory: Path, config: RunConfig) -> None:
     content = {
         "format": FORMAT,
         "version": VERSION,
-        "config": to_plain(config),
+        "config": to_plain(_relative(config)),
         "processor": processor(),
         "versions": {
             "python": platform.python_version(),
@@ -43,6 +43,13 @@ def write_config(directory: Path, config: RunConfig) -> None:
             unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {directory}: {error.strerror}") from error
+
+
+def _relative(config: RunConfig) -> RunConfig:
+    """Return the config as it is written: a map file in the directory goes by its name there."""
+    if config.wad is None or config.wad_sha256 is None:
+        return config
+    return replace(config, wad=Path(config.wad).name)
 
 
 def processor() -> str:
@@ -74,9 +81,12 @@ def read_config(path: Path) -> RunConfig:
             f"got {content.get('version')!r}"
         )
     try:
-        return run_config(content.get("config"))
+        config = run_config(content.get("config"))
     except RecursionError:  # raised by what names the value
         raise UserError(f"{path}: its config is nested too deeply") from None
+    if config.wad is None or config.wad_sha256 is None:
+        return config
+    return replace(config, wad=str((file.parent / config.wad).absolute()))
 
 
 def run_config(plain: Any) -> RunConfig:
@@ -98,6 +108,10 @@ def run_config(plain: Any) -> RunConfig:
 
 def require_same(there: RunConfig, here: RunConfig) -> None:
     """Raise UserError unless two configs differ in the number of steps at most."""
+    if there.wad_sha256 is None:
+        here = replace(here, wad_sha256=None)
+    elif here.wad_sha256 == there.wad_sha256:
+        here = replace(here, wad=there.wad)
     difference = first_difference(
         to_plain(replace(there, steps=1), full=True), to_plain(replace(here, steps=1), full=True)
     )

@@ -14,6 +14,7 @@ from vast.errors import UserError
 from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig, planned_interventions
 from vast.experiments.lock import LOCK, locked, require_unlocked
+from vast.experiments.own_map import COPIES, hashed, map_copied, require_intact
 from vast.tasks import make_env
 from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
@@ -41,6 +42,7 @@ class Run:
         self.config = config
         self._checkpoint = Checkpoint(directory / CHECKPOINT)
         interventions = planned_interventions(config.interventions)
+        require_intact(config)
         self._env = make_env(config.task, config.wad, config.map)
         try:
             for _, intervention in interventions:
@@ -188,13 +190,30 @@ def logged_to(directory: Path) -> Iterator[None]:
 
 def train(directory: Path, config: RunConfig) -> bool:
     """Start a run, or resume the one in the directory; return False if it was interrupted."""
+    config = hashed(config)
     require_unlocked(directory)
     _require_place(directory, config)
-    with opened(directory, config) as run, locked(directory), logged_to(directory):
-        _require_place(directory, config)  # another process may have been there meanwhile
+    with (
+        locked(directory),
+        _placed(directory, config) as placed,
+        opened(directory, placed) as run,
+        logged_to(directory),
+    ):
         run.restore()
-        files.write_config(directory, config)
+        files.write_config(directory, placed)
         return run.train()
+
+
+@contextmanager
+def _placed(directory: Path, config: RunConfig) -> Iterator[RunConfig]:
+    """Yield the config with the map file, if it has one, that is in the directory."""
+    _require_place(directory, config)  # another process may have been there meanwhile
+    if (directory / files.CONFIG).exists():
+        there = files.read_config(directory)
+        yield replace(config, wad=there.wad, wad_sha256=there.wad_sha256)
+    else:
+        with map_copied(directory, config) as copied:
+            yield copied
 
 
 def _require_place(directory: Path, config: RunConfig) -> None:
@@ -216,8 +235,11 @@ def _require_place(directory: Path, config: RunConfig) -> None:
 
 
 def _is_empty(directory: Path) -> bool:
-    """Tell whether there is nothing in a directory, or only the lock of a run that has no more."""
-    return directory.is_dir() and all(path.name == LOCK for path in directory.iterdir())
+    """Tell whether there is nothing in a directory, or only what a run killed at once left."""
+    if not directory.is_dir():
+        return False
+    names = {path.name for path in directory.iterdir()}
+    return not names or (LOCK in names and names <= {LOCK, *COPIES.values()})
 
 
 def _lost_checkpoint(directory: Path) -> bool:

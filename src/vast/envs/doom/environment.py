@@ -46,7 +46,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
     """A task in a Doom maze. The engine starts at the first reset.
 
     Args:
-        maze: the maze of this package in which it takes place.
+        maze: the maze of this package in which it takes place; None: that of `wad`.
         rules: the fields of `Rules`: what the task rewards, and how its episodes begin.
         task_name: by which presets know the task, if it is one of this package's.
         wad: a WAD or .maze file of the user's own instead of the maze.
@@ -63,7 +63,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
 
     def __init__(
         self,
-        maze: str,
+        maze: str | None,
         rules: Mapping[str, Any],
         task_name: str | None = None,
         wad: str | Path | None = None,

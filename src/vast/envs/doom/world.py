@@ -19,6 +19,7 @@ from vast.envs.doom.wad_maps import (
     maps_in,
     outline,
 )
+from vast.errors import UserError
 
 log = logging.getLogger(__name__)
 
@@ -72,16 +73,20 @@ class World:
         return lines_of(self.wad, self.maps[map_name])
 
 
-def open_world(maze: str, wad: str | Path | None = None) -> World:
-    """Open the world of a task: its own maze, or a WAD or .maze file."""
-    text = (SHIPPED / f"{maze}.maze").read_text(encoding="utf-8")
-    shipped = _built(maze_wad(parse_maze(text, f"{maze}.maze")), f"{maze}.maze")
-    if wad is None:
-        return shipped
-    if Path(wad).suffix == ".maze":
+def open_world(maze: str | None, wad: str | Path | None = None) -> World:
+    """Open the world of a task: its own maze, if it has one, or a WAD or .maze file."""
+    if wad is not None and Path(wad).suffix == ".maze":
         return _built(maze_wad(read_maze(wad)), str(wad))
-    path = str(Path(wad).absolute())
-    return _world(path, Wad.open(wad), shipped.areas(next(iter(shipped.maps))))
+    zones: list[Area] = []
+    if maze is not None:
+        text = (SHIPPED / f"{maze}.maze").read_text(encoding="utf-8")
+        shipped = _built(maze_wad(parse_maze(text, f"{maze}.maze")), f"{maze}.maze")
+        if wad is None:
+            return shipped
+        zones = shipped.areas(next(iter(shipped.maps)))
+    if wad is None:
+        raise UserError("wad must be a .maze file or a WAD, got None")
+    return _world(str(Path(wad).absolute()), Wad.open(wad), zones)
 
 
 def _built(data: bytes, name: str) -> World:
