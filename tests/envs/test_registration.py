@@ -24,7 +24,7 @@ def test_every_environment_is_registered() -> None:
     mazes = ("TMaze", "LargeMaze", "LargeMazeHazards", "HMaze", "PlusMaze", "TMaze2D")
     names = {f"vast/{name}-v0" for name in (*mazes, "Maze", "Pong", "Atari")}
     assert names == {name for name in gymnasium.registry if name.startswith("vast/")}
-    assert {task.env for task in TASKS.values()} == names - {"vast/Atari-v0"}
+    assert {task.env for task in TASKS.values()} == names - {"vast/Atari-v0", "vast/Maze-v0"}
 
 
 @pytest.mark.parametrize("name", list(TASKS))

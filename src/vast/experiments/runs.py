@@ -1,7 +1,6 @@
 """Runs that can be stopped at any time and resumed exactly."""
 
 import json
-import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig, planned_interventions
 from vast.experiments.lock import LOCK, locked, require_unlocked
 from vast.experiments.own_map import COPIES, hashed, map_copied, require_intact
+from vast.experiments.run_log import warnings_to
 from vast.tasks import make_env
 from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
@@ -27,8 +27,6 @@ from vast.training.rollout import run_test_epoch
 from vast.training.signals import STOPPING, deferred_signals
 from vast.training.threads import limited_threads
 from vast.training.trainer import Trainer
-
-log = logging.getLogger("vast")
 
 SAVE_SECONDS = 60.0
 """between two checkpoints"""
@@ -175,19 +173,6 @@ def opened(directory: Path, config: RunConfig) -> Iterator[Run]:
         yield run
 
 
-@contextmanager
-def logged_to(directory: Path) -> Iterator[None]:
-    """Write warnings to the run's log as well."""
-    handler = logging.FileHandler(directory / files.LOG, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        handler.close()
-
-
 def train(directory: Path, config: RunConfig) -> bool:
     """Start a run, or resume the one in the directory; return False if it was interrupted."""
     config = hashed(config)
@@ -195,12 +180,13 @@ def train(directory: Path, config: RunConfig) -> bool:
     _require_place(directory, config)
     with (
         locked(directory),
+        warnings_to(directory / files.LOG) as begin_log,
         _placed(directory, config) as placed,
         opened(directory, placed) as run,
-        logged_to(directory),
     ):
         run.restore()
         files.write_config(directory, placed)
+        begin_log()
         return run.train()
 
 

@@ -39,7 +39,11 @@ class Progress:
     ) -> None:
         self._console = console = console or standard_console()
         self._clock = clock
-        self._live = Live(console=console, auto_refresh=False) if console.is_interactive else None
+        self._live: Live | None = None
+        if console.is_interactive:
+            # What goes to stderr meanwhile is shown above the display; a file gets it as it is.
+            shared = sys.stderr.isatty()
+            self._live = Live(console=console, auto_refresh=False, redirect_stderr=shared)
         self._wait = LIVE_SECONDS if self._live else PLAIN_SECONDS
         self._due = -math.inf
         self._last: tuple[int, int, Stats | Callable[[], Stats], int] | None = None
