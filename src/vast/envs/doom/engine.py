@@ -14,7 +14,7 @@ import numpy as np
 import vizdoom as vzd
 from numpy.typing import NDArray
 
-from vast.envs.doom.guard import new_folder, note_instance, remove_folder
+from vast.envs.doom.guard import Pulse, new_folder, note_instance, remove_folder
 from vast.envs.doom.pose import pose_commands, pose_wad
 from vast.envs.doom.textures import game_folder
 
@@ -50,6 +50,10 @@ HIDDEN = (
     "screen_flashes",
 )
 """parts of the game's display that are not drawn"""
+ANSWER_LIMIT = 20.0
+"""seconds after which an engine that does not answer is killed; it starts in about half a second"""
+CLOSE_LIMIT = 5.0
+"""the same for an engine that is being closed, which has nothing to lose"""
 ENGINE_ERRORS = (
     vzd.ViZDoomErrorException,
     vzd.ViZDoomUnexpectedExitException,
@@ -66,6 +70,10 @@ _starting = threading.Lock()
 
 class EngineDied(RuntimeError):
     """The engine's process ended without being closed."""
+
+
+class EngineHung(EngineDied):
+    """The engine did not answer in time, and was killed."""
 
 
 @dataclass
@@ -99,7 +107,10 @@ class Engine:
     def __init__(self, config: EngineConfig) -> None:
         self._folder = new_folder()
         self._game = vzd.DoomGame()
-        self.close = weakref.finalize(self, _close, self._game, self._folder, os.getpid())
+        self._pulse = Pulse(self._folder, ANSWER_LIMIT)
+        self.close = weakref.finalize(
+            self, _close, self._game, self._folder, self._pulse, os.getpid()
+        )
         try:
             self._start(config)
         except BaseException:
@@ -154,10 +165,7 @@ class Engine:
 
     def act(self, action: int) -> None:
         """Hold a key for one step."""
-        try:
-            self._game.make_action(PRESSED[action], ACTION_REPEAT)
-        except ENGINE_ERRORS as error:
-            raise EngineDied(str(error)) from error
+        self._call(self._game.make_action, PRESSED[action], ACTION_REPEAT)
 
     def look(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
         """Return the screen and (x, y, angle, vx, vy), None if the player died."""
@@ -172,10 +180,21 @@ class Engine:
         return int(self._game.get_episode_time())
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call ViZDoom; the watchdog kills the engine if that takes too long, which ends the call.
+
+        Python can do nothing meanwhile: its signal handlers wait for the call, and in a change of
+        the map its other threads do as well.
+        """
+        pulse = self._pulse
         try:
+            pulse.begin()
             return function(*arguments)
         except ENGINE_ERRORS as error:
+            if pulse.waited:
+                raise EngineHung(f"it did not answer for {pulse.waited:g} s") from error
             raise EngineDied(str(error)) from error
+        finally:
+            pulse.end()
 
 
 @contextlib.contextmanager
@@ -196,10 +215,13 @@ def _inherited(folder: Path) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _close(game: vzd.DoomGame, folder: str, owner: int) -> None:
+def _close(game: vzd.DoomGame, folder: str, pulse: Pulse, owner: int) -> None:
     """Close an engine; a forked child must not close its parent's."""
     if os.getpid() == owner:
         try:
+            pulse.hurry(CLOSE_LIMIT)
+            pulse.begin()
             game.close()
         finally:
+            pulse.end()
             remove_folder(folder)

@@ -19,6 +19,7 @@ from vast.envs.doom.engine import (
     Engine,
     EngineConfig,
     EngineDied,
+    EngineHung,
     Episode,
     Pose,
 )
@@ -124,8 +125,8 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         chance = self.np_random.bit_generator.state
         try:
             return self._begin(pose, settled)
-        except EngineDied:
-            self._lose_engine("at the start of an episode")
+        except EngineDied as error:
+            self._lose_engine(error, "at the start of an episode")
             self.np_random.bit_generator.state = chance
             return self._begin(pose, settled)
 
@@ -138,8 +139,8 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         try:
             self._act(int(action))
             alive = self._see()
-        except EngineDied:
-            self._lose_engine(f"in step {len(self._episode.actions)} of an episode")
+        except EngineDied as error:
+            self._lose_engine(error, f"in step {len(self._episode.actions)} of an episode")
             self._episode = None
             self._info = {**self._info, "event": LOST}
             return self._observation.copy(), 0.0, False, True, self._info
@@ -293,11 +294,12 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
     def _engine_config(self, resolution: Any) -> EngineConfig:
         return EngineConfig(self._world.source, self.map_name, self._map.deathmatch, resolution)
 
-    def _lose_engine(self, when: str) -> None:
+    def _lose_engine(self, error: EngineDied, when: str) -> None:
         self._close_engine()
         self.engine_restarts += 1
         log.warning(
-            "the Doom engine died %s and is replaced (%d replaced so far in this environment)",
+            "the Doom engine %s %s and is replaced (%d replaced so far in this environment)",
+            "did not answer" if isinstance(error, EngineHung) else "died",
             when,
             self.engine_restarts,
         )

@@ -1,9 +1,11 @@
-"""One watchdog per Python process, and one temporary folder per engine."""
+"""One watchdog per Python process, and one temporary folder and one pulse per engine."""
 
 import contextlib
+import mmap
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ class Guard:
     def __init__(self) -> None:
         self._folders: list[str] = []
         self._process: subprocess.Popen[str] | None = None
+        self._signals = -1  # the pipe of signal numbers
 
     def add(self, folder: str) -> None:
         """Watch an engine's folder."""
@@ -45,8 +48,10 @@ class Guard:
             self._start()
 
     def _start(self) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", watchdog.__file__],
+            [sys.executable, "-I", "-S", watchdog.__file__, str(reading)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -54,18 +59,36 @@ class Guard:
             cwd="/",
             # Its own session: an interrupt from the keyboard goes to the whole process group.
             start_new_session=True,
+            pass_fds=[reading],
         )
-        weakref.finalize(self, _dismiss, self._process, os.getpid())
+        os.close(reading)
+        _report_signals(writing, instead_of=self._signals)
+        self._signals = writing
+        weakref.finalize(self, _dismiss, self._process, writing, os.getpid())
         assert self._process.stdin is not None
         for folder in self._folders:
             self._process.stdin.write(f"+{folder}\n")
         self._process.stdin.flush()
 
 
-def _dismiss(process: subprocess.Popen[str], owner: int) -> None:
-    """Close the pipe when Python exits, and wait until the watchdog has finished."""
+def _report_signals(pipe: int, instead_of: int) -> None:
+    """Let Python's low-level handler write the number of each signal to a pipe (-1: to none).
+
+    Only the main thread may say so, and somebody else's pipe is left in place: then an interrupt
+    is handled when the engine answers, or when its time is over.
+    """
+    with contextlib.suppress(ValueError, OSError):
+        before = signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
+        if before not in (-1, instead_of):
+            signal.set_wakeup_fd(before)
+
+
+def _dismiss(process: subprocess.Popen[str], signals: int, owner: int) -> None:
+    """Close the pipes when Python exits, and wait until the watchdog has finished."""
     if os.getpid() != owner:
         return
+    _report_signals(-1, instead_of=signals)
+    os.close(signals)
     with contextlib.suppress(subprocess.TimeoutExpired, BrokenPipeError, ValueError):
         process.communicate(timeout=10)
 
@@ -74,11 +97,13 @@ _guard = Guard()
 
 
 def _forget_in_child() -> None:
-    """Close the child's copy of the pipe, which must break when the parent dies."""
+    """Close the child's copies of the pipes, which must break when the parent dies."""
     global _guard, _lock
     process = _guard._process
     if process is not None and process.stdin is not None:
         os.close(process.stdin.fileno())
+        _report_signals(-1, instead_of=_guard._signals)
+        os.close(_guard._signals)
     _abandoned.append(_guard)
     _guard, _lock = Guard(), threading.Lock()
 
@@ -95,6 +120,36 @@ def new_folder() -> str:
         _guard.add(folder)
     os.mkdir(folder, mode=0o700)
     return folder
+
+
+class Pulse:
+    """Tells the watchdog which call of an engine is in progress, and how long it may take."""
+
+    def __init__(self, folder: str, limit: float) -> None:
+        path = Path(folder, watchdog.PULSE_FILE)
+        path.write_bytes(watchdog.PULSE.pack(0, limit, 0.0))
+        with path.open("r+b") as file:
+            memory = memoryview(mmap.mmap(file.fileno(), watchdog.PULSE.size))
+        self._call, self._seconds = memory.cast("q"), memory.cast("d")
+        self._calls = 0
+
+    def begin(self) -> None:
+        """Start a call."""
+        self._calls += 1
+        self._call[0] = self._calls
+
+    def end(self) -> None:
+        """Wait no longer: the engine has answered, or died."""
+        self._call[0] = 0
+
+    def hurry(self, limit: float) -> None:
+        """Wait no longer than this for the next answer."""
+        self._seconds[1] = min(limit, self._seconds[1])
+
+    @property
+    def waited(self) -> float:
+        """Seconds after which the watchdog killed the engine for not answering, 0 if it did not."""
+        return self._seconds[2]
 
 
 def note_instance(folder: str) -> int | None:

@@ -1,17 +1,26 @@
-"""A process that outlives the Python process that started it, and ends its Doom engines.
+"""A process beside the Python process that started it, which ends Doom engines that Python cannot.
 
 The engine ignores SIGTERM, and a killed Python process cannot close it. So a process with engines
 has a pipe to one watchdog, and writes a line per engine: `+FOLDER` before it starts in that folder,
 `-FOLDER` after it has ended. When the pipe breaks, however the process died, the watchdog kills the
 engines of the remaining folders, and removes their shared memory and the folders.
 
-This file is run as a script, so it imports only the standard library.
+A call of an engine that hangs blocks Python inside ViZDoom, sometimes with the interpreter's lock:
+no thread and no signal handler of Python can run. So a file in the engine's folder, its pulse, says
+which call is in progress, and the watchdog kills an engine that does not answer in time. A second
+pipe has the number of every signal that Python's low-level handler has seen: an engine that does
+not answer soon after an interrupt is killed too, so that Python can handle the interrupt.
+
+This file is run as a script, with the second pipe as its argument and the first as its input. It
+imports only the standard library.
 """
 
 import contextlib
 import os
+import select
 import shutil
 import signal
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +31,18 @@ INSTANCE_FILE = "instance"
 SHARED_MEMORY = ("ViZDoomSM", "ViZDoomMQCtr", "ViZDoomMQDoom")
 """an engine has three shared-memory files, each named by one of these and the instance name"""
 INSTANCE_ARGUMENT = "+viz_instance_id"
+PULSE_FILE = "pulse"
+"""the file in an engine's folder that says whether Python waits for it"""
+PULSE = struct.Struct("=qdd")
+"""the number of the call in progress, 0 if none; its limit in seconds; how long the watchdog had
+waited when it killed the engine for not answering, 0 if it did not"""
+POLL = 0.25
+"""seconds between two looks at a pulse"""
+INTERRUPT_LIMIT = 2.0
+"""seconds that a call may last after an interrupt, if its own limit is not over before"""
+INTERRUPTS = frozenset((signal.SIGINT, signal.SIGTERM))
+CHUNK = 65536
+"""bytes read from a pipe at once"""
 TRIES = 20
 """how often to look for engines: one may be about to start when its parent dies"""
 
@@ -88,17 +109,92 @@ def clear_unclaimed(folder: str) -> None:
             file.unlink(missing_ok=True)
 
 
+class Watched:
+    """An engine's folder, and for how long the call in progress has been seen there."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._call = 0
+        self._waited = 0.0
+        self._interrupted = 0  # the call in progress when an interrupt came
+
+    def interrupt(self) -> None:
+        """Give the call in progress only a short time from now on."""
+        self._call = self._interrupted = self._pulse()[0]
+        self._waited = 0.0
+
+    def look(self, counts: bool) -> None:
+        """Kill the engine if its call lasts too long, by the time between looks that count.
+
+        Python and its engines may be stopped together (control-Z), and a machine may sleep: time by
+        a clock says nothing then.
+        """
+        call, limit = self._pulse()
+        if not call or call != self._call or not counts:
+            self._call, self._waited = call, 0.0
+            return
+        self._waited += POLL
+        if call == self._interrupted:
+            limit = min(limit, INTERRUPT_LIMIT)
+        if self._waited >= limit:
+            with contextlib.suppress(OSError), open(self._file, "r+b") as file:
+                file.write(PULSE.pack(call, limit, self._waited))
+            clear(self.folder)
+            self._waited = 0.0
+
+    @property
+    def _file(self) -> Path:
+        return Path(self.folder, PULSE_FILE)
+
+    def _pulse(self) -> tuple[int, float]:
+        try:
+            call, limit, _ = PULSE.unpack(self._file.read_bytes())
+        except (OSError, struct.error):  # not started yet, or just closed
+            return 0, 0.0
+        return call, limit
+
+
+def is_stopped(process: int) -> bool:
+    """Tell whether a process is stopped, by a signal or a debugger."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] in "Tt"
+
+
+def watch(lines: int, signals: int) -> list[str]:
+    """Look after engines until the pipe breaks; return the folders of those that are left."""
+    parent = os.getppid()
+    engines: dict[str, Watched] = {}
+    unread, looked = b"", time.monotonic()
+    while True:
+        ready = select.select([lines, signals], [], [], POLL if engines else None)[0]
+        if lines in ready:
+            chunk = os.read(lines, CHUNK)
+            if not chunk:
+                return list(engines)
+            *complete, unread = (unread + chunk).split(b"\n")
+            for line in map(os.fsdecode, complete):
+                if line.startswith("+"):
+                    engines[line[1:]] = Watched(line[1:])
+                else:
+                    engines.pop(line[1:], None)
+        elif signals in ready and not INTERRUPTS.isdisjoint(os.read(signals, CHUNK)):
+            for engine in engines.values():
+                engine.interrupt()
+        if time.monotonic() - looked >= POLL:
+            looked = time.monotonic()
+            counts = not is_stopped(parent)
+            for engine in engines.values():
+                engine.look(counts)
+
+
 def main() -> None:
-    """Read from the pipe until it breaks, then clean up."""
+    """Look after engines until the pipe breaks, then clean up."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
-    folders: list[str] = []
-    for line in sys.stdin:
-        folder = line[1:].rstrip("\n")
-        if line.startswith("+"):
-            folders.append(folder)
-        elif folder in folders:
-            folders.remove(folder)
+    folders = watch(sys.stdin.fileno(), int(sys.argv[1]))
     for attempt in range(TRIES if folders else 0):
         found = [clear(folder) for folder in folders]
         if attempt and not any(found):
