@@ -13,7 +13,7 @@ import numpy as np
 
 from vast.errors import UserError, unknown
 from vast.training.protocol import Env, Experience, Intervention
-from vast.training.spaces import pose_of
+from vast.training.spaces import is_lost, pose_of
 
 Observe = Callable[[Experience], None]
 
@@ -83,6 +83,8 @@ class ForcedRun:
             for number, letter in enumerate(self.actions, start=1):
                 action = LETTERS.index(letter)
                 seen, reward, terminated, truncated, info = env.step(np.int64(action))
+                if is_lost(info):
+                    raise UserError(f"action {number} of the forced run was lost: run it again")
                 yield Experience(
                     observation,
                     action,

@@ -17,7 +17,7 @@ from vast.training.protocol import (
     Trainable,
 )
 from vast.training.running_means import RunningMeans
-from vast.training.spaces import pose_of
+from vast.training.spaces import is_lost, pose_of
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,12 @@ class Actor:
         if not self._in_episode:
             agent.begin(*self._reset())
         action = agent.decide()
-        observation, reward, terminated, truncated, pose = self._act(action)
+        outcome = self._act(action)
+        if outcome is None:
+            agent.cut()
+            self._leave()
+            return
+        observation, reward, terminated, truncated, pose = outcome
         agent.observe(action, reward, observation, terminated, truncated, pose)
         self._return += reward
         self._means.add("train/reward_per_step", reward)
@@ -85,8 +90,11 @@ class Actor:
         self._in_episode = True
         return np.asarray(observation), pose_of(info)
 
-    def _act(self, action: int) -> tuple[Observation, float, bool, bool, Pose | None]:
+    def _act(self, action: int) -> tuple[Observation, float, bool, bool, Pose | None] | None:
+        """Take a step in the environment; return None if it was lost, and the episode with it."""
         observation, reward, terminated, truncated, info = self.env.step(np.int64(action))
+        if is_lost(info):
+            return None
         seen = np.asarray(observation)
         self._actions.append(action)
         self._trace.update(seen.tobytes())
@@ -133,7 +141,10 @@ class Actor:
     def _repeat(self, state: Mapping[str, Any]) -> bool:
         self._begin()
         for action in state["actions"].tolist():
-            _, _, terminated, truncated, _ = self._act(action)
+            outcome = self._act(action)
+            if outcome is None:
+                return False
+            _, _, terminated, truncated, _ = outcome
             if terminated or truncated:
                 return False
         return bool(self._trace.hexdigest() == state["trace"])

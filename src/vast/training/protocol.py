@@ -87,9 +87,10 @@ class Trainable(Protocol):
     """An agent as the training loop sees it.
 
     The loop calls `begin`, then `decide`, `observe` and `train` in turn until `observe` reports the
-    end of the episode. The agent decides when to train by its own schedule, which counts decisions
-    and does not know how long the run will be. It may also observe steps that it did not decide:
-    it learns from these, and does not count them.
+    end of the episode. If the environment lost the step, `cut` takes the place of `observe`: the
+    decision counts, and there is nothing to learn from. The agent decides when to train by its own
+    schedule, which counts decisions and does not know how long the run will be. It may also observe
+    steps that it did not decide: it learns from these, and does not count them.
     """
 
     steps: int

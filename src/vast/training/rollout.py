@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vast.training.protocol import Env, Observation, Policy, Trainable
+from vast.training.spaces import is_lost
 
 
 class RolloutStep(NamedTuple):
@@ -22,6 +23,8 @@ class RolloutStep(NamedTuple):
     reward: float
     terminated: bool
     truncated: bool
+    lost: bool
+    """whether it did not happen; the episode is over, and nobody knows how it would have ended"""
 
 
 def rollout(policy: Policy, env: Env, seeds: Iterable[int]) -> Iterator[RolloutStep]:
@@ -36,7 +39,8 @@ def rollout(policy: Policy, env: Env, seeds: Iterable[int]) -> Iterator[RolloutS
         while not ended:
             action = policy.act()
             following, reward, terminated, truncated, next_info = env.step(np.int64(action))
-            ended = bool(terminated or truncated)
+            lost = is_lost(next_info)
+            ended = bool(terminated or truncated or lost)
             yield RolloutStep(
                 episode,
                 np.asarray(observation),
@@ -45,6 +49,7 @@ def rollout(policy: Policy, env: Env, seeds: Iterable[int]) -> Iterator[RolloutS
                 float(reward),
                 bool(terminated),
                 bool(truncated),
+                lost,
             )
             observation, info = following, next_info
             if not ended:
@@ -77,12 +82,18 @@ class EpochResult(NamedTuple):
 def run_test_epoch(
     agent: Trainable, env: Env, steps: int, epsilon: float, seed: np.random.SeedSequence
 ) -> EpochResult:
-    """Act for a fixed number of steps, starting with a new episode; the agent learns nothing."""
+    """Act for a fixed number of steps, starting with a new episode; the agent learns nothing.
+
+    A lost step counts as a step without reward; its episode is not one of those that ended.
+    """
     acting, resetting = seed.spawn(2)
     policy = agent.policy(epsilon, np.random.default_rng(acting))
     rewards, returns, goals = 0.0, [], 0
     total = 0.0
     for step in islice(rollout(policy, env, episode_seeds(resetting)), steps):
+        if step.lost:
+            total = 0.0
+            continue
         rewards += step.reward
         total += step.reward
         if step.terminated or step.truncated:

@@ -50,6 +50,11 @@ def spaces_of(env: Env) -> Spaces:
     return Spaces(tuple(seen.shape), np.dtype(seen.dtype), int(done.n))
 
 
+def is_lost(info: Mapping[str, Any]) -> bool:
+    """Tell whether the environment's `info` says that the step did not happen."""
+    return bool(info.get("lost_step", False))
+
+
 def pose_of(info: Mapping[str, Any]) -> Pose | None:
     """Return where the environment's `info` says the agent is; None if it does not say."""
     try:

@@ -193,10 +193,11 @@ def test_an_engine_that_dies_is_replaced_and_the_episode_truncated(
         last, reward, terminated, truncated, info = env.step(np.int64(0))
     np.testing.assert_array_equal(last, observation)
     assert (reward, terminated, truncated, info["event"]) == (0.0, False, True, LOST)
+    assert info["lost_step"]
     assert env.engine_restarts == 1
     assert "the Doom engine died in step" in caplog.text
     assert not Path(old[1]).exists()
-    env.reset()
+    assert "lost_step" not in env.reset()[1]
     assert env._engine is not None
     assert env._engine.process_id != old[0]
     assert not env.step(np.int64(0))[3]

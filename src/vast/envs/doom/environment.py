@@ -142,7 +142,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         except EngineDied as error:
             self._lose_engine(error, f"in step {len(self._episode.actions)} of an episode")
             self._episode = None
-            self._info = {**self._info, "event": LOST}
+            self._info = {**self._info, "event": LOST, "lost_step": True}
             return self._observation.copy(), 0.0, False, True, self._info
         if alive:
             outcome = self.rules.outcome(self._zone(), self.reversed, self.np_random)
