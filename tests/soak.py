@@ -97,9 +97,8 @@ def disturb(subject: Subject, directory: Path, chance: random.Random) -> None:
     """Go on with a run for some seconds, and let something happen to it."""
     what = chance.choice(subject.disasters)
     # The run is far longer than anything that is reached here.
-    new = not (directory / "config.json").exists()
     words = ["train", *subject.options, "--steps", "100000000", "--out", str(directory)]
-    if not new:
+    if last_save(directory) >= 0:
         words = ["resume", str(directory)]
     process = started(words, LITTLE_ROOM if what == "full disk" else "")
     time.sleep(chance.uniform(1.0, 12.0))
