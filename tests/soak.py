@@ -30,12 +30,11 @@ from vast.experiments.run_directory import processor
 from vast.experiments.runs import open_readonly
 
 LITTLE_ROOM = """
-import resource, threading
-limit = resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY)
-threading.Timer(6.0, resource.setrlimit, limit).start()
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
 """
-"""a disk on which, after some seconds, only small files still fit; not before, because the limit
-also holds for the shared memory with which engines start"""
+"""a disk on which only small files still fit; not for runs with engines, whose shared memory this
+limit would hit as well"""
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 ENGINE = ("engine killed", "engine stopped")
 QUIET = {"OMP_NUM_THREADS": "1"}
@@ -64,13 +63,13 @@ SUBJECTS = (
     Subject(
         "pixels",
         ("plus-maze", "--preset", "debug", "--interventions", "300:reverse", "900:reverse"),
-        (*SIGNALS, "full disk"),
+        SIGNALS,
         exact=True,
     ),
     Subject(
         "engines",
         ("plus-maze", "--preset", "debug", "--seed", "1", "--replay.capacity", "500000"),
-        (*SIGNALS, "full disk", *ENGINE, *ENGINE),
+        (*SIGNALS, *ENGINE, *ENGINE),
         exact=False,
     ),
 )
@@ -103,7 +102,7 @@ def disturb(subject: Subject, directory: Path, chance: random.Random) -> None:
     if last_save(directory) >= 0:
         words = ["resume", str(directory)]
     process = started(words, LITTLE_ROOM if what == "full disk" else "")
-    time.sleep(chance.uniform(1.0, 12.0) if what != "full disk" else chance.uniform(9.0, 13.0))
+    time.sleep(chance.uniform(1.0, 12.0))
     if what in SIGNALS:
         process.send_signal(getattr(signal, what))
     elif what in ENGINE:
