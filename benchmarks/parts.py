@@ -49,7 +49,7 @@ PARTS = {
     ),
     "counting revisits": ("agent._count_revisits", "agent._count_end"),
     "sweeping": ("agent.table.sweep",),
-    "waiting for training": ("agent._async.wait",),
+    "waiting for training": ("agent._jobs.wait",),
 }
 """the methods that make up each part"""
 EXTENSION_PARTS = {

@@ -148,7 +148,7 @@ def test_training_beside_the_steps_uses_what_was_known_when_it_began() -> None:
     life = Wanderer(agent)
     life.live(20)
     before = agent.encoder.encode(picture(1, 1)[None]), agent.table.state_dict()
-    assert agent._async.wait() is not None
+    assert agent._jobs.wait() is not None
     assert agent.metrics()["train/steps"] == 0
     assert identical(agent.table.state_dict(), before[1])
     life.live(4)

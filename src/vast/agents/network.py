@@ -58,6 +58,7 @@ class NetworkOptimiser:
     ) -> None:
         self.network = network
         self._adam = torch.optim.Adam(network.parameters(), learning_rate, betas, epsilon)
+        network_state.start_moments(self._adam, network)
 
     def descend(self, loss: Tensor) -> None:
         """Do one step of gradient descent; other leaves of the loss get gradients too."""
@@ -75,8 +76,7 @@ class NetworkOptimiser:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a saved state; ValueError, and nothing changed, if it does not fit."""
         tensors = network_state.tensors_of(self.network)
-        moments = network_state.expected_of_optimiser(self.network, state)
+        moments = network_state.expected_moments(self._adam, self.network, state)
         network_state.check(state, {**tensors, **moments})
         network_state.copy_into(tensors, state)
-        network_state.copy_into(moments, state)
-        network_state.load_optimiser(self._adam, self.network, moments)
+        network_state.load_optimiser(self._adam, self.network, state)

@@ -4,7 +4,6 @@ PyTorch saves pickles, and its optimisers identify parameters by their order. He
 NumPy array with a name, fit for `np.savez`.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +31,11 @@ def require_finite_gradient(module: nn.Module, loss: Tensor, limit: float | None
 
     The weights have not moved by then: whoever stops here stops with a sound network.
     """
-    norm = nn.utils.clip_grad_norm_(module.parameters(), math.inf if limit is None else limit)
+    if limit is None:
+        gradients = [p.grad for p in module.parameters() if p.grad is not None]
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+    else:
+        norm = nn.utils.clip_grad_norm_(module.parameters(), limit)
     if not (torch.isfinite(norm) and torch.isfinite(loss.detach())):
         raise UserError(
             f"loss and gradient must be finite, got a loss of {loss.item():g} and a gradient of "
@@ -45,40 +48,53 @@ def tensors_of(module: nn.Module) -> dict[str, Tensor]:
     return {f"model/{name}": tensor for name, tensor in module.state_dict().items()}
 
 
-def pack_optimiser(optimiser: torch.optim.Optimizer, module: nn.Module) -> Arrays:
+def start_moments(optimiser: torch.optim.Optimizer, module: nn.Module) -> None:
+    """Give Adam its moments at once, all 0, instead of at a parameter's first gradient."""
+    optimiser.state.clear()
+    for parameter in module.parameters():
+        optimiser.state[parameter] = {
+            moment: torch.zeros((), device=parameter.device)
+            if moment == "step"
+            else torch.zeros_like(parameter, memory_format=torch.preserve_format)
+            for moment in MOMENTS
+        }
+
+
+def moments_of(optimiser: torch.optim.Optimizer, module: nn.Module) -> dict[str, Tensor]:
     """Return Adam's moments by the names of the parameters."""
+    return {
+        f"optimiser/{name}/{moment}": optimiser.state[parameter][moment]
+        for name, parameter in module.named_parameters()
+        for moment in MOMENTS
+    }
+
+
+def pack_optimiser(optimiser: torch.optim.Optimizer, module: nn.Module) -> Arrays:
+    """Return the moments of all parameters that have ever had a gradient."""
     return {
         f"optimiser/{name}/{moment}": array(optimiser.state[parameter][moment])
         for name, parameter in module.named_parameters()
-        if parameter in optimiser.state
+        if optimiser.state[parameter]["step"] > 0
         for moment in MOMENTS
     }
 
 
-def expected_of_optimiser(module: nn.Module, saved: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Return zeros of the shapes that the saved moments must have."""
-    return {
-        f"optimiser/{name}/{moment}": (
-            torch.zeros((), device=parameter.device)
-            if moment == "step"
-            else torch.zeros_like(parameter, memory_format=torch.preserve_format)
-        )
-        for name, parameter in module.named_parameters()
-        if any(f"optimiser/{name}/{moment}" in saved for moment in MOMENTS)
-        for moment in MOMENTS
-    }
+def expected_moments(
+    optimiser: torch.optim.Optimizer, module: nn.Module, saved: Mapping[str, Any]
+) -> dict[str, Tensor]:
+    """Return the moments that must have been saved together with these."""
+    begun = {name.rpartition("/")[0] for name in saved if name.startswith("optimiser/")}
+    moments = moments_of(optimiser, module)
+    return {name: each for name, each in moments.items() if name.rpartition("/")[0] in begun}
 
 
 def load_optimiser(
-    optimiser: torch.optim.Optimizer, module: nn.Module, moments: Mapping[str, Tensor]
+    optimiser: torch.optim.Optimizer, module: nn.Module, saved: Mapping[str, Any]
 ) -> None:
-    """Make Adam continue from these moments."""
-    optimiser.state.clear()
-    for name, parameter in module.named_parameters():
-        if f"optimiser/{name}/step" in moments:
-            optimiser.state[parameter] = {
-                moment: moments[f"optimiser/{name}/{moment}"] for moment in MOMENTS
-            }
+    """Make Adam continue from saved moments."""
+    for moment in moments_of(optimiser, module).values():
+        moment.zero_()
+    copy_into(expected_moments(optimiser, module, saved), saved)
 
 
 def check(saved: Mapping[str, Any], expected: Mapping[str, Tensor | int]) -> None:

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
+from vast.model.linear import Linear
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -34,7 +35,7 @@ def mlp(sizes: Sequence[int]) -> nn.Sequential:
     """Return linear layers of these sizes with ReLU between them."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(sizes):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+        layers += [Linear(inputs, outputs), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
 
@@ -108,7 +109,7 @@ class ConvDecoder(nn.Module):
         self.sizes = [
             (-(-height // 2**i), -(-width // 2**i)) for i in reversed(range(doublings + 1))
         ]
-        self.dense = nn.Linear(d, config.deconv_channels[0] * math.prod(self.sizes[0]))
+        self.dense = Linear(d, config.deconv_channels[0] * math.prod(self.sizes[0]))
         self.deconvolutions = nn.ModuleList(
             nn.ConvTranspose2d(inputs, outputs, 4, 2, 1)
             for inputs, outputs in pairwise((*config.deconv_channels, channels))

@@ -47,8 +47,8 @@ class Observations(nn.Module):
         self.register_buffer("std", torch.ones(() if self.is_image else self.frame))
         self.register_buffer("fitted", torch.zeros((), dtype=torch.bool))
 
-    def frames(self, observations: NDArray[Any]) -> Tensor:
-        """Return observations [N, *shape] as frames [N, *frame]."""
+    def check(self, observations: NDArray[Any]) -> None:
+        """Raise ValueError unless these are observations [N, *shape]."""
         expected = np.uint8 if self.is_image else np.floating
         if observations.shape[1:] != self.shape or not np.issubdtype(observations.dtype, expected):
             raise ValueError(
@@ -56,6 +56,10 @@ class Observations(nn.Module):
                 f"{'uint8' if self.is_image else 'float'}, got {observations.shape[1:]} and "
                 f"{observations.dtype}"
             )
+
+    def frames(self, observations: NDArray[Any]) -> Tensor:
+        """Return observations [N, *shape] as frames [N, *frame]."""
+        self.check(observations)
         x = torch.from_numpy(np.ascontiguousarray(observations)).to(self.mean.device)
         if not self.is_image:
             return x.to(self.mean.dtype)

@@ -14,6 +14,7 @@ from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, as_numbers
 from vast.model.model import Model
 from vast.model.networks import Encoder
+from vast.model.single import SingleEncoder, single_encoder
 
 VERSION = 1
 ROWS_AT_ONCE = 512
@@ -64,13 +65,20 @@ class Tabulator:
             config.epsilon,
             fused=True,
         )
+        network_state.start_moments(self._optimiser, self.model)
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         self._published: Encoder | None = None
+        self._single: tuple[Encoder, SingleEncoder | None] | None = None
 
     @property
     def n_bits(self) -> int:
         """Bits of a state."""
         return self.config.n_bits
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether its networks are in main memory."""
+        return self.generator.device.type == "cpu"
 
     # --- learning ---------------------------------------------------------------------------------
 
@@ -142,11 +150,15 @@ class Tabulator:
         Observations are [N, k + 1, *shape], oldest first; if k = 0, [N, *shape] will do.
         `newest` uses the encoder as it is now, even if an earlier copy is published.
         """
-        encoder = self._average if newest else self._published or self._average
+        encoder = (None if newest else self._published) or self._average or self.model.encoder
         k = self.config.history
         if k == 0 and observations.ndim == 1 + len(self.shape):
             observations = observations[:, None]
         self._check_frames(observations, k + 1)
+        single = self._single_encoder(encoder) if len(observations) == 1 else None
+        if single is not None:
+            self.model.observations.check(observations[0])
+            return codes.pack(single.logits(observations[0])[None] > 0)
         keys = [np.empty(0, np.uint64)]
         with torch.inference_mode():
             for part in _parts(observations):
@@ -172,7 +184,30 @@ class Tabulator:
         """Return the expected observations in the states of these: `decode(encode(...))`."""
         return self.decode(self.encode(observations))
 
+    def _single_encoder(self, encoder: Encoder) -> SingleEncoder | None:
+        """Return the encoder for single observations; None if it has none."""
+        if self._single is None or self._single[0] is not encoder:
+            self._single = encoder, single_encoder(encoder, self.model.observations)
+        return self._single[1]
+
     # --- saving -----------------------------------------------------------------------------------
+
+    def trained_tensors(self) -> dict[str, Tensor]:
+        """Return all tensors that training changes, by name."""
+        parts = [("model", self.model), ("average", self._average)]
+        return {
+            **{
+                f"{prefix}/{name}": tensor
+                for prefix, part in parts
+                if part is not None
+                for name, tensor in part.state_dict(keep_vars=True).items()
+            },
+            **network_state.moments_of(self._optimiser, self.model),
+        }
+
+    def weights_moved(self) -> None:
+        """Forget where the weights were in memory."""
+        self._single = None
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that training continues from, as NumPy arrays and integers."""
@@ -186,15 +221,14 @@ class Tabulator:
         if "version" in state and int(state["version"]) != VERSION:
             raise ValueError(f"saved model: version must be {VERSION}, got {state['version']}")
         tensors = self._tensors()
-        moments = network_state.expected_of_optimiser(self.model, state)
+        moments = network_state.expected_moments(self._optimiser, self.model, state)
         generator = self.generator.get_state()
         expected: dict[str, Tensor | int]
         expected = {"version": VERSION, "steps": 0, "generator": generator, **tensors, **moments}
         network_state.check(state, expected)
         self.generator.set_state(torch.from_numpy(np.array(state["generator"])))
         network_state.copy_into(tensors, state)
-        network_state.copy_into(moments, state)
-        network_state.load_optimiser(self._optimiser, self.model, moments)
+        network_state.load_optimiser(self._optimiser, self.model, state)
         self.steps = int(state["steps"])
 
     def _tensors(self) -> dict[str, Tensor]:

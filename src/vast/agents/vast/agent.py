@@ -18,9 +18,12 @@ from vast.agents.core import SeedPair
 from vast.agents.encoders import TrainableEncoder, trainable
 from vast.agents.extension import Extensions
 from vast.agents.table import TableAgent, make_sweeper
-from vast.agents.vast.async_trainer import AsyncTrainer, TrainJob, TrainResult, run_job
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.extensions import Context, build
+from vast.agents.vast.trainers import InlineTrainer, JobTrainer, ThreadTrainer
+from vast.agents.vast.training_job import TrainJob, TrainResult, run_job
+from vast.agents.vast.training_memory import TrainerSpec
+from vast.agents.vast.training_process import ProcessTrainer
 from vast.model.free_energy import Terms
 from vast.model.tabulator import Batch, Tabulator
 from vast.planning import TransitionTable
@@ -69,9 +72,7 @@ class VaST(TableAgent):
         sweeper = make_sweeper(table, planning.planner, planning.backups_per_step)
         self._assemble(encoder, table, sweeper, extensions, planning.neighbours)
         self._trainable = trainable(encoder)
-        if self._trainable and config.training.overlap:
-            self._trainable.publish()
-        self._async = AsyncTrainer()
+        self._jobs = self._make_job_trainer()
         self._sampling = np.random.default_rng(sampling)
         self._trained_at = 0  # the step after which the last training step began
         self._bursts = 0  # training steps of the burst that are done
@@ -81,6 +82,29 @@ class VaST(TableAgent):
     def _make_encoder(self, seed: np.random.SeedSequence) -> Tabulator:
         generator = torch.Generator().manual_seed(int(seed.generate_state(1)[0]))
         return Tabulator(self.shape, self.n_actions, self.config.model, generator)
+
+    def _make_job_trainer(self) -> JobTrainer:
+        """Return what does the training steps."""
+        encoder, training = self._trainable, self.config.training
+        if encoder is None or not training.overlap:
+            return InlineTrainer(encoder)
+        encoder.publish()
+        if training.process and isinstance(encoder, Tabulator) and encoder.on_cpu:
+            return ProcessTrainer(encoder, self._trainer_spec())
+        return ThreadTrainer(encoder)
+
+    def _trainer_spec(self) -> TrainerSpec:
+        training = self.config.training
+        return TrainerSpec(
+            shape=self.shape,
+            dtype=self.spaces.dtype.str,
+            n_actions=self.n_actions,
+            model=self.config.model,
+            segments=training.batch // training.segment,
+            length=training.segment,
+            again=training.retabulate,
+            threads=self.threads,
+        )
 
     @property
     def frame_store(self) -> Replay:
@@ -177,6 +201,7 @@ class VaST(TableAgent):
     def train(self) -> bool:
         """Do one training step if one is due; return whether more are due before the next step."""
         encoder, training = self._trainable, self.config.training
+        self._jobs.prepare()
         frozen = training.freeze_after is not None and self.steps >= training.freeze_after
         # There is nothing to train on before the first step, whatever the burn-in.
         burning_in = self.steps < max(self.config.exploration.burn_in, 1)
@@ -195,11 +220,9 @@ class VaST(TableAgent):
             self._fit_standardisation(encoder)
             self._use_result()
             self._trained_at = self.steps
-            job = self._next_job()
-            if training.overlap:
-                self._async.begin(lambda: run_job(encoder, job))
-            else:
-                self._use_result(run_job(encoder, job))
+            self._jobs.begin(self._next_job())
+            if not training.overlap:
+                self._use_result()
         return False
 
     def _fit_standardisation(self, encoder: TrainableEncoder) -> None:
@@ -233,7 +256,7 @@ class VaST(TableAgent):
     def _use_result(self, result: TrainResult | None = None) -> None:
         """Let the table follow what the encoder has learned, and plan."""
         # lines 17-20: `Model.forward`, of all samples at once
-        result = result or self._async.take()
+        result = result or self._jobs.take()
         if result is None:
             return
         self._trainings += 1
@@ -278,14 +301,14 @@ class VaST(TableAgent):
 
     def close(self) -> None:
         """Stop training and planning in the background."""
-        self._async.close()
+        self._jobs.close()
         super().close()
 
     # --- saving -----------------------------------------------------------------------------------
 
     def _own_state(self) -> StateDict:
         # A training step under way is waited for, and its result saved without being used.
-        result = self._async.wait()
+        result = self._jobs.wait()
         return {
             **super()._own_state(),
             "replay": self.replay.state_dict(frames=False),
@@ -306,14 +329,14 @@ class VaST(TableAgent):
     def _load_own_state(
         self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
     ) -> None:
-        self._async.take()
+        self._jobs.take()
         self.replay.load_state_dict(state["replay"], frames)
         super()._load_own_state(state, frames)
         self._sampling.bit_generator.state = state["sampling"]
         self._trained_at, self._bursts = int(state["trained_at"]), int(state["bursts"])
         self._trainings, self._waiting = int(state["trainings"]), int(state["waiting"])
         saved = state["result"]
-        self._async.restore(
+        self._jobs.restore(
             None
             if saved is None
             else TrainResult(Terms(*saved["terms"]), saved["numbers"], saved["codes"])

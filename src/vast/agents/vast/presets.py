@@ -72,6 +72,7 @@ CPU: dict[str, Changes] = {
         "training.burst": 3000,
         "training.retabulate": 512,
         "training.overlap": True,
+        "training.process": True,
         "planning.backups_per_training": 40_000,
         "tabulate_burn_in": False,
         "extensions.last_action": True,
@@ -124,6 +125,7 @@ DEBUG: Changes = {
     "training.batch": 32,
     "training.burst": 20,
     "training.retabulate": 32,
+    "training.process": False,  # starting one takes longer than such a run
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.model.worlds import SMALL, batch, observations, tabulator
-from vast.agents.vast.async_trainer import TrainJob, run_job
+from vast.agents.vast.training_job import TrainJob, run_job
 from vast.model import ModelConfig
 
 

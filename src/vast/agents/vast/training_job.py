@@ -1,0 +1,58 @@
+"""One training step as a job: what goes in, what comes out, and how it is done."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vast.agents.encoders import TrainableEncoder
+from vast.model.free_energy import Terms
+from vast.model.tabulator import Batch
+from vast.replay.ring import Numbers
+
+
+class TrainJob(NamedTuple):
+    """A minibatch to train on, and frames to encode with the result."""
+
+    batch: Batch
+    numbers: Numbers
+    """of the frames of the batch, [B, 2] or [B, L + 1]"""
+    valid: NDArray[np.bool_]
+    """which of them get a new state"""
+    again: NDArray[Any]
+    """further frames, with their histories, to encode afterwards, [N, k + 1, *shape]"""
+    again_numbers: Numbers
+    """their numbers"""
+
+
+class TrainResult(NamedTuple):
+    """The terms of the free energy, and new codes."""
+
+    terms: Terms[float]
+    numbers: Numbers
+    """of the frames of the minibatch, then of those encoded again"""
+    codes: NDArray[np.uint64]
+    """their new codes"""
+
+
+def run_job(encoder: TrainableEncoder, job: TrainJob) -> TrainResult:
+    """Train on the minibatch, and encode."""
+    terms, codes = train_and_encode(encoder, job.batch, job.valid, job.again)
+    return TrainResult(terms, encoded_numbers(job), codes)
+
+
+def train_and_encode(
+    encoder: TrainableEncoder, batch: Batch, valid: NDArray[np.bool_], again: NDArray[Any]
+) -> tuple[Terms[float], NDArray[np.uint64]]:
+    """Do a training step; return its terms, and the codes of `encoded_numbers`."""
+    if valid.any():
+        terms, keys = encoder.train_and_encode(batch)
+        codes = keys[valid]
+    else:  # as in a burst: the states are not needed
+        terms, codes = encoder.train(batch), np.empty(0, np.uint64)
+    return terms, np.concatenate([codes, encoder.encode(again, newest=True)])
+
+
+def encoded_numbers(job: TrainJob) -> Numbers:
+    """Return the numbers of the frames that a job encodes."""
+    return np.concatenate([job.numbers[job.valid], job.again_numbers])
