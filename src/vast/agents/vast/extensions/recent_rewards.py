@@ -46,6 +46,16 @@ class TimedRewards:
     """their mean by age, if it was computed since the last change"""
 
 
+@dataclass(slots=True)
+class PairRewards:
+    """The rewards of a state-action pair."""
+
+    always: float | None
+    """the reward, if it was never another one: whatever their ages, that is the mean; None if it
+    was, or if it depends on other ends"""
+    by_successor: dict[Successor, TimedRewards] = field(default_factory=dict)
+
+
 class RecentRewards(Extension):
     """Keeps the rewards of each state-action pair by age, and sets the table's mean rewards."""
 
@@ -60,7 +70,7 @@ class RecentRewards(Extension):
         self._horizon = horizon
         self._new_ends = partial(TerminalRewards, horizon, width, change_point)
         self._ends = self._new_ends() if width else None
-        self._outcomes: dict[Pair, dict[Successor, TimedRewards]] = {}
+        self._outcomes: dict[Pair, PairRewards] = {}
 
     @classmethod
     def from_config(cls, config: ExtensionsConfig, context: Context) -> Self | None:
@@ -73,36 +83,49 @@ class RecentRewards(Extension):
         """See transitions added and deleted; set the mean rewards that they change."""
         touched: dict[Pair, None] = {}
         for pair, successor, outcome in _outcomes(added):
-            known = self._outcomes.setdefault(pair, {}).setdefault(successor, TimedRewards())
-            insort(known.oldest_first, outcome)
-            known.recent = None
-            touched[pair] = None
+            if self._add(pair, successor, outcome).always is None:
+                touched[pair] = None
         for pair, successor, outcome in _outcomes(deleted):
-            known = self._outcomes[pair][successor]
+            rewards = self._outcomes[pair]
+            known = rewards.by_successor[successor]
             del known.oldest_first[bisect_left(known.oldest_first, outcome)]
             known.recent = None
             if not known.oldest_first:
-                del self._outcomes[pair][successor]
-            touched[pair] = None
+                del rewards.by_successor[successor]
+                if not rewards.by_successor:
+                    del self._outcomes[pair]
+                    continue
+            if rewards.always is None:
+                touched[pair] = None
         if self._ends is not None:
             touched |= dict.fromkeys(self._ends.revise(added, deleted))
         for pair in touched:
-            self._apply(pair)
+            if pair in self._outcomes:
+                self._apply(pair)
+
+    def _add(self, pair: Pair, successor: Successor, outcome: TimedReward) -> PairRewards:
+        rewards = self._outcomes.get(pair)
+        if rewards is None:
+            rewards = self._outcomes[pair] = PairRewards(outcome[1])
+        if rewards.always != outcome[1] or (successor[1] and self._ends is not None):
+            rewards.always = None
+        known = rewards.by_successor.get(successor)
+        if known is None:
+            known = rewards.by_successor[successor] = TimedRewards()
+        insort(known.oldest_first, outcome)
+        known.recent = None
+        return rewards
 
     def _apply(self, pair: Pair) -> None:
-        known = self._outcomes[pair]
-        if not known:
-            del self._outcomes[pair]
-            return
-        recent = self._estimate(pair, known)
+        recent = self._estimate(pair)
         mean = self._table.mean_reward(*pair)
         if abs(recent - mean) > 1e-12 * max(1.0, abs(mean)):
             self._table.set_reward(*pair, recent)
 
-    def _estimate(self, pair: Pair, known: Mapping[Successor, TimedRewards]) -> float:
+    def _estimate(self, pair: Pair) -> float:
         """Return E[r|s,a] from the outcomes of each successor."""
         total = rewards = 0.0
-        for (_, ends), outcomes in known.items():
+        for (_, ends), outcomes in self._outcomes[pair].by_successor.items():
             count = len(outcomes.oldest_first)
             total += count
             if ends and self._ends is not None:
@@ -129,8 +152,8 @@ class RecentRewards(Extension):
         """Return all rewards with their frames."""
         flat = [
             (*pair, *successor, *outcome)
-            for pair, known in self._outcomes.items()
-            for successor, outcomes in known.items()
+            for pair, rewards in self._outcomes.items()
+            for successor, outcomes in rewards.by_successor.items()
             for outcome in outcomes.oldest_first
         ]
         columns = zip(*flat, strict=True) if flat else ((),) * len(COLUMNS)
@@ -144,9 +167,7 @@ class RecentRewards(Extension):
         self._outcomes = {}
         columns = (state[name].tolist() for name in COLUMNS)
         for key, action, following, ends, number, reward in zip(*columns, strict=True):
-            by_successor = self._outcomes.setdefault((key, action), {})
-            known = by_successor.setdefault((following, ends), TimedRewards())
-            known.oldest_first.append((number, reward))
+            self._add((key, action), (following, ends), (number, reward))
         if self._ends is not None:
             self._ends = self._new_ends()
             order = np.argsort(state["numbers"])
