@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.analysis.states import find_rows
 from vast.checks import at_least
 from vast.errors import unknown
 from vast.planning import SweepLog, TransitionTable
@@ -123,7 +124,7 @@ def ordered(backups: Iterable[tuple[int, int, int | None]]) -> OrderedBackups:
     ends = as_keys([0 if end is None else end for _, _, end in rows])
     known = np.unique(starts)
     over = np.array([end is None for _, _, end in rows], np.bool_)
-    return OrderedBackups(_number(known, starts), np.where(over, -1, _number(known, ends)))
+    return OrderedBackups(find_rows(known, starts), np.where(over, -1, find_rows(known, ends)))
 
 
 def backups_of(
@@ -143,9 +144,9 @@ def backups_of(
     kept = slice(None) if min_change is None else np.abs(log.v_change) > min_change
     states, actions = log.backups.states[kept], log.backups.actions[kept]
     known = np.unique(states)
-    starts = _number(known, states)
+    starts = find_rows(known, states)
     if successor == "popped":
-        return OrderedBackups(starts, _number(known, log.popped[kept]))
+        return OrderedBackups(starts, find_rows(known, log.popped[kept]))
     table = log.table_after()
     of_pairs = starts * table.n_actions + actions
     pairs, ends = _edges(known, table)
@@ -163,19 +164,12 @@ def _edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (s, a) and s' of all transitions from known states, the most frequent first."""
     found = table.transitions()
-    starts = _number(known, found.states)
+    starts = find_rows(known, found.states)
     pairs = starts * table.n_actions + found.actions
-    ends = np.where(found.terminals, -1, _number(known, found.next_states))
+    ends = np.where(found.terminals, -1, find_rows(known, found.next_states))
     order = np.lexsort((found.next_states, found.terminals, -found.counts, pairs))
     order = order[starts[order] >= 0]
     return pairs[order], ends[order]
-
-
-def _number(known: NDArray[np.uint64], states: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the position of each state among the known ones, which are sorted; -1 if it is not."""
-    at = np.searchsorted(known, states)
-    there = np.isin(states, known)
-    return np.where(there, at, -1)
 
 
 # --- pairs and sequences --------------------------------------------------------------------------
