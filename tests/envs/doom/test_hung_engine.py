@@ -132,7 +132,6 @@ def test_an_engine_that_was_stopped_together_with_python_is_not_killed() -> None
         assert process.communicate("enough\n", timeout=60)[0] == "0\n"
 
 
-@pytest.mark.race
 def test_an_interrupt_is_heard_long_before_the_limit() -> None:
     with started(FOREVER, "-c", STEPPING) as process:
         assert process.stdout is not None
@@ -160,7 +159,6 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.race
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("limit", [3.0, FOREVER])
 def test_a_run_whose_engine_hangs_is_saved_at_an_interrupt(
