@@ -42,7 +42,7 @@ POLL = 0.25
 """seconds between two looks at a pulse"""
 INTERRUPT_LIMIT = 2.0
 """seconds that a call may last after an interrupt, if its own limit is not over before"""
-INTERRUPTS = frozenset((signal.SIGINT, signal.SIGTERM))
+INTERRUPTS = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 CHUNK = 65536
 """bytes read from a pipe at once"""
 UNLOCK = Path(__file__).with_name("unlock.py")
@@ -69,19 +69,19 @@ def instance_of(arguments: list[str]) -> str:
     return arguments[arguments.index(INSTANCE_ARGUMENT) + 1]
 
 
-def kill(folder: str) -> set[str]:
-    """Kill the engines in a folder; return their instance names."""
+def send(folder: str, number: signal.Signals) -> set[str]:
+    """Send a signal to the engines in a folder; return their instance names."""
     instances = set()
     for process, arguments in engines_of(folder):
         instances.add(instance_of(arguments))
         with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+            os.kill(process, number)
     return instances
 
 
 def clear(folder: str) -> bool:
     """Kill the engine in a folder and remove its shared memory; return whether there was one."""
-    found = kill(folder)
+    found = send(folder, signal.SIGKILL)
     with contextlib.suppress(FileNotFoundError):
         noted = (Path(folder) / INSTANCE_FILE).read_text(encoding="ascii")
         remove_shared_memory(noted)
@@ -132,6 +132,7 @@ class Watched:
         self._call = 0
         self._waited = 0.0
         self._interrupted = 0  # the call in progress when an interrupt came
+        self._woken = 0  # the call for which an engine that was starting was told to go on
         self._killed = 0  # the call for which the engine was killed
 
     def interrupt(self) -> None:
@@ -153,16 +154,24 @@ class Watched:
         if call == self._interrupted:
             limit = min(limit, INTERRUPT_LIMIT)
         if self._waited >= limit:
-            with contextlib.suppress(OSError), open(self._file, "r+b") as file:
-                file.write(PULSE.pack(call, limit, self._waited))
-            kill(self.folder)
-            self._killed, self._waited = call, 0.0
+            self._waited = 0.0
+            if self._woken == call or self._started:
+                with contextlib.suppress(OSError), open(self._file, "r+b") as file:
+                    file.write(PULSE.pack(call, limit, limit))
+                send(self.folder, signal.SIGKILL)
+                self._killed = call
+            else:  # ViZDoom crashes, and Python with it, if an engine dies while it starts
+                send(self.folder, signal.SIGCONT)
+                self._woken = call
         return call == self._killed or self._died()
+
+    @property
+    def _started(self) -> bool:
+        return Path(self.folder, INSTANCE_FILE).exists()
 
     def _died(self) -> bool:
         """Tell whether the engine had started, and has ended."""
-        started = Path(self.folder, INSTANCE_FILE).exists()
-        return started and not any(engines_of(self.folder))
+        return self._started and not any(engines_of(self.folder))
 
     @property
     def _file(self) -> Path:
