@@ -16,7 +16,7 @@ test: $(READY)  ## everything CI runs: style, types, all tests
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 -m "not slow"
-	$(BIN)/pytest -m "slow and not race"
+	$(BIN)/pytest -m slow
 
 test-long: $(READY)  ## the same tests with thousands of random examples each
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest

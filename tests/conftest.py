@@ -4,6 +4,7 @@ HYPOTHESIS_PROFILE=quick, default or long chooses the number of examples.
 """
 
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,11 @@ from tests.browser import browser  # noqa: F401 (a fixture)
 if TYPE_CHECKING:
     from vast import VaST
     from vast.training.protocol import Env
+
+# A shell lets what it starts in the background ignore interrupts, and so would the processes that
+# tests start and interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXAMPLES = {"quick": 25, "default": 200, "long": 2500}
 

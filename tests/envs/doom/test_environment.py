@@ -208,6 +208,19 @@ def test_the_teleporter_works_when_switched_on_and_looks_the_same_when_off(world
     assert env._engine.process_id == process
 
 
+def test_the_first_episode_after_a_change_of_the_map_is_that_of_its_seed(world: Any) -> None:
+    switched, fresh, resumed = world(HMaze), world(HMaze), world(HMaze)
+    switched.reset(seed=1)
+    for env in (switched, fresh):
+        env.set_map("HON")
+    first, info = switched.reset(seed=2)
+    expected, expected_info = fresh.reset(seed=2)
+    np.testing.assert_array_equal(first, expected)
+    assert info == expected_info
+    resumed.load_state_dict(switched.state_dict())
+    assert walk(resumed, FORWARD, LEFT) == walk(switched, FORWARD, LEFT)
+
+
 @pytest.mark.slow
 def test_hazards_replace_the_living_reward_one_time_in_four(world: Any) -> None:
     env = world(LargeMazeHazards)

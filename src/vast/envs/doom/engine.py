@@ -153,10 +153,11 @@ class Engine:
         game = self._game
         for command in pose_commands(episode.pose):
             self._call(game.send_game_command, command)
-        self._call(game.set_seed, episode.seed)
         if episode.map_name != self._map_name:
             self._call(game.set_doom_map, episode.map_name)
             self._map_name = episode.map_name
+        # After the map, which starts an episode of its own and would use up the seed.
+        self._call(game.set_seed, episode.seed)
         self._call(game.new_episode)
         if episode.settled:
             self._call(game.make_action, IDLE, SPAWN_FREEZE)

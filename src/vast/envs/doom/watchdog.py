@@ -9,7 +9,8 @@ A call of an engine that hangs blocks Python inside ViZDoom, sometimes with the 
 no thread and no signal handler of Python can run. So a file in the engine's folder, its pulse, says
 which call is in progress, and the watchdog kills an engine that does not answer in time. A second
 pipe has the number of every signal that Python's low-level handler has seen: an engine that does
-not answer soon after an interrupt is killed too, so that Python can handle the interrupt.
+not answer soon after an interrupt is killed too, so that Python can handle the interrupt. An engine
+that died inside a message queue, whoever killed it, has left it locked: `unlock.py` frees Python.
 
 This file is run as a script, with the second pipe as its argument and the first as its input. It
 imports only the standard library.
@@ -21,6 +22,7 @@ import select
 import shutil
 import signal
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -40,9 +42,13 @@ POLL = 0.25
 """seconds between two looks at a pulse"""
 INTERRUPT_LIMIT = 2.0
 """seconds that a call may last after an interrupt, if its own limit is not over before"""
-INTERRUPTS = frozenset((signal.SIGINT, signal.SIGTERM))
+INTERRUPTS = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 CHUNK = 65536
 """bytes read from a pipe at once"""
+UNLOCK = Path(__file__).with_name("unlock.py")
+"""the script that frees Python from a lock of a dead engine"""
+UNLOCK_LIMIT = 10.0
+"""seconds that it may take"""
 TRIES = 20
 """how often to look for engines: one may be about to start when its parent dies"""
 
@@ -63,22 +69,31 @@ def instance_of(arguments: list[str]) -> str:
     return arguments[arguments.index(INSTANCE_ARGUMENT) + 1]
 
 
-def clear(folder: str) -> bool:
-    """Kill the engine in a folder and remove its shared memory; return whether there was one."""
+def send(folder: str, number: signal.Signals) -> set[str]:
+    """Send a signal to the engines in a folder; return their instance names."""
     instances = set()
-    instance_file = Path(folder) / INSTANCE_FILE
-    if instance_file.exists():
-        instances.add(instance_file.read_text(encoding="ascii"))
-    found = False
     for process, arguments in engines_of(folder):
-        found = True
         instances.add(instance_of(arguments))
         with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    for instance in instances:
-        for name in SHARED_MEMORY:
-            Path("/dev/shm", name + instance).unlink(missing_ok=True)
-    return found
+            os.kill(process, number)
+    return instances
+
+
+def clear(folder: str) -> bool:
+    """Kill the engine in a folder and remove its shared memory; return whether there was one."""
+    found = send(folder, signal.SIGKILL)
+    with contextlib.suppress(FileNotFoundError):
+        noted = (Path(folder) / INSTANCE_FILE).read_text(encoding="ascii")
+        remove_shared_memory(noted)
+    for instance in found:
+        remove_shared_memory(instance)
+    return bool(found)
+
+
+def remove_shared_memory(instance: str) -> None:
+    """Remove the files of an engine that has ended."""
+    for name in SHARED_MEMORY:
+        Path("/dev/shm", name + instance).unlink(missing_ok=True)
 
 
 def unclaimed(since: float) -> set[Path]:
@@ -117,30 +132,46 @@ class Watched:
         self._call = 0
         self._waited = 0.0
         self._interrupted = 0  # the call in progress when an interrupt came
+        self._woken = 0  # the call for which an engine that was starting was told to go on
+        self._killed = 0  # the call for which the engine was killed
 
     def interrupt(self) -> None:
         """Give the call in progress only a short time from now on."""
         self._call = self._interrupted = self._pulse()[0]
         self._waited = 0.0
 
-    def look(self, counts: bool) -> None:
-        """Kill the engine if its call lasts too long, by the time between looks that count.
+    def look(self, counts: bool) -> bool:
+        """Kill the engine if its call lasts too long; return whether Python waits for a dead one.
 
-        Python and its engines may be stopped together (control-Z), and a machine may sleep: time by
-        a clock says nothing then.
+        The time between looks that count is what matters. Python and its engines may be stopped
+        together (control-Z), and a machine may sleep: time by a clock says nothing then.
         """
         call, limit = self._pulse()
         if not call or call != self._call or not counts:
             self._call, self._waited = call, 0.0
-            return
+            return False
         self._waited += POLL
         if call == self._interrupted:
             limit = min(limit, INTERRUPT_LIMIT)
         if self._waited >= limit:
-            with contextlib.suppress(OSError), open(self._file, "r+b") as file:
-                file.write(PULSE.pack(call, limit, self._waited))
-            clear(self.folder)
             self._waited = 0.0
+            if self._woken == call or self._started:
+                with contextlib.suppress(OSError), open(self._file, "r+b") as file:
+                    file.write(PULSE.pack(call, limit, limit))
+                send(self.folder, signal.SIGKILL)
+                self._killed = call
+            else:  # ViZDoom crashes, and Python with it, if an engine dies while it starts
+                send(self.folder, signal.SIGCONT)
+                self._woken = call
+        return call == self._killed or self._died()
+
+    @property
+    def _started(self) -> bool:
+        return Path(self.folder, INSTANCE_FILE).exists()
+
+    def _died(self) -> bool:
+        """Tell whether the engine had started, and has ended."""
+        return self._started and not any(engines_of(self.folder))
 
     @property
     def _file(self) -> Path:
@@ -161,6 +192,13 @@ def is_stopped(process: int) -> bool:
     except OSError:
         return False
     return status.rpartition(")")[2].split()[0] in "Tt"
+
+
+def unlock(process: int) -> None:
+    """Free a process from the locks of dead engines."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        script = [sys.executable, "-I", "-S", str(UNLOCK), str(process)]
+        subprocess.run(script, timeout=UNLOCK_LIMIT, check=False)
 
 
 def watch(lines: int, signals: int) -> list[str]:
@@ -186,8 +224,9 @@ def watch(lines: int, signals: int) -> list[str]:
         if time.monotonic() - looked >= POLL:
             looked = time.monotonic()
             counts = not is_stopped(parent)
-            for engine in engines.values():
-                engine.look(counts)
+            waiting = [engine for engine in engines.values() if engine.look(counts)]
+            if waiting:
+                unlock(parent)
 
 
 def main() -> None:

@@ -1,0 +1,16 @@
+"""What the process has loaded from which runs are forked: all that takes long to load.
+
+It trains nothing, so that it has no threads, which a forked process would lack.
+"""
+
+import gymnasium
+import torch._dynamo  # loaded by the first optimiser
+
+import vast
+import vast.cli
+import vast.envs.doom.environment
+import vast.experiments.runs
+from vast.agents.vast.agent import VaST
+
+vast.VaST(gymnasium.make("vast/TMaze2D-v0"), preset="debug", seed=0)
+__all__ = ["VaST", "torch"]
