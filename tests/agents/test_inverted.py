@@ -121,6 +121,30 @@ def test_what_was_just_written_is_found_and_a_copy_finds_the_same(
         np.testing.assert_array_equal(one.squared[0], found.squared[i])
 
 
+def test_a_key_that_moves_a_little_at_a_time_is_always_in_the_list_of_its_nearest_centroid() -> (
+    None
+):
+    rng = np.random.default_rng(1)
+    memory = filled(scattered(1000, rng), InvertedSearch(500, 32, 2))
+    assert memory._index is not None
+    first = memory._index._list_of.copy()
+    for _ in range(300):
+        rows = rng.permutation(1000)[:200]
+        moved = memory.keys(rows)
+        moved += np.float32(0.02) * rng.standard_normal(moved.shape, np.float32)
+        memory.move(rows, moved)
+    now, centroids = memory._index._list_of, memory._index.centroids.astype(np.float64)
+    keys = memory.keys(np.arange(1000)).astype(np.float64)
+    nearest = ((keys[:, None] - centroids) ** 2).sum(2).argmin(1)
+    np.testing.assert_array_equal(now, nearest)
+    changed = (now != first).mean()
+    assert 0.02 < changed < 0.98
+    copied = KeyValueMemory(1000, 16, InvertedSearch(500, 32, 2))
+    copied.load_state_dict(memory.state_dict())
+    queries = scattered(50, rng)
+    assert_same(memory.nearest(queries, 11), copied.nearest(queries, 11))
+
+
 def test_with_all_lists_probed_the_search_is_exact() -> None:
     rng = np.random.default_rng(1)
     keys, queries = clustered(1000, rng), clustered(100, rng)
