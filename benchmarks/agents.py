@@ -4,7 +4,8 @@ All agents take turns in one plus-maze, with the presets `paper` and `cpu`, so o
 machine slows all of them; results are medians over the turns. A decision is all that an agent does
 for one environment step except training: it encodes and stores the frame, plans if it is a
 planner, and chooses greedily. For the growth, memories are filled with observations of the maze,
-each slightly changed, and searched by inverted files as in `paper`.
+each slightly changed, and searched by inverted files as in `paper`. At last, what a step of the
+baselines costs late in a long run (`benchmarks/full_memories.py`).
 
     python -m benchmarks.agents [--json FILE] [--entries 1000 10000 100000 500000] [--turns 5]
 """
@@ -16,6 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from benchmarks import full_memories
 from benchmarks.growth import growth
 from benchmarks.report import machine, report_console, show, write_json
 from benchmarks.stopwatch import Stopwatch
@@ -154,6 +156,8 @@ def main(
         show(console, f"one step of {TASK}, one thread", report["times"])
         report["growth"] = growth(TASK, list(agents), entries, turns)
         show(console, "one decision by the size of the memory, cpu preset", report["growth"])
+        report["full"] = full_memories.full(turns)
+        show(console, f"one step late in {full_memories.TASK}, one thread", report["full"])
     if json is not None:
         write_json(report, json)
 

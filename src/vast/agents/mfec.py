@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from vast.agents.base import Agent, Values
 from vast.agents.config import NeighbourConfig
 from vast.agents.core import SeedPair
-from vast.agents.neighbours import Keys, KeyValueMemory
+from vast.agents.nearest import Keys
+from vast.agents.neighbours import KeyValueMemory
 from vast.agents.presets import shared
 from vast.agents.projection import Projection
 from vast.checks import at_least, fits
@@ -37,7 +38,7 @@ class MFECConfig(NeighbourConfig):
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"index": "inverted"},
-    "cpu": {"capacity": 50_000},
+    "cpu": {"index": "inverted"},
     "debug": {"projection": 8, "capacity": 60},
 }
 """what each preset sets beside what all agents share"""

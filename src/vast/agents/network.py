@@ -12,6 +12,7 @@ from vast.model import network_state
 from vast.model.config import NetworkConfig
 from vast.model.networks import built, encoder
 from vast.model.observations import Observations
+from vast.model.single import single_encoder
 
 
 class Network(nn.Module):
@@ -28,7 +29,11 @@ class Network(nn.Module):
         super().__init__()
         self.observations = Observations(shape)
         frame = self.observations.frame
-        self.encoder = built(lambda: encoder(frame, history, outputs, config), generator)
+        self.encoder = built(
+            lambda: encoder(frame, history, outputs, config),
+            generator,
+            initialisation=config.initialisation,
+        )
 
     def forward(self, histories: NDArray[Any]) -> Tensor:
         """Return the outputs."""
@@ -39,7 +44,11 @@ class Network(nn.Module):
         return outputs
 
     def outputs(self, histories: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the outputs as an array, for acting."""
+        """Return the outputs as an array, for acting; one history is computed in NumPy."""
+        if len(histories) == 1:
+            single = single_encoder(self.encoder, self.observations)
+            if single is not None:
+                return single.logits(histories[0])[None]
         with torch.inference_mode():
             return network_state.array(self(histories))
 
@@ -57,7 +66,9 @@ class NetworkOptimiser:
         self, network: Network, learning_rate: float, betas: tuple[float, float], epsilon: float
     ) -> None:
         self.network = network
-        self._adam = torch.optim.Adam(network.parameters(), learning_rate, betas, epsilon)
+        self._adam = torch.optim.Adam(
+            network.parameters(), learning_rate, betas, epsilon, fused=True
+        )
         network_state.start_moments(self._adam, network)
 
     def descend(self, loss: Tensor) -> None:

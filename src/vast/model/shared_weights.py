@@ -51,7 +51,6 @@ class SharedWeights:
             if keep:
                 there.copy_(tensor.detach())
             tensor.data = there
-        self._tabulator.weights_moved()
         if keep:
             self.store()
 

@@ -19,7 +19,7 @@ from vast.model.observations import Observations
 
 
 class SingleEncoder:
-    """An encoder's weights as arrays that share its memory, and so follow it as it learns."""
+    """An encoder's weights as arrays that share its memory; made in no time for each use."""
 
     def __init__(self, encoder: MLPEncoder, observations: Observations) -> None:
         layers = [layer for layer in encoder.dense if isinstance(layer, Linear)]

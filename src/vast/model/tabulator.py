@@ -14,7 +14,7 @@ from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, as_numbers
 from vast.model.model import Model
 from vast.model.networks import Encoder
-from vast.model.single import SingleEncoder, single_encoder
+from vast.model.single import single_encoder
 
 VERSION = 1
 ROWS_AT_ONCE = 512
@@ -68,7 +68,6 @@ class Tabulator:
         network_state.start_moments(self._optimiser, self.model)
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         self._published: Encoder | None = None
-        self._single: tuple[Encoder, SingleEncoder | None] | None = None
 
     @property
     def n_bits(self) -> int:
@@ -155,10 +154,11 @@ class Tabulator:
         if k == 0 and observations.ndim == 1 + len(self.shape):
             observations = observations[:, None]
         self._check_frames(observations, k + 1)
-        single = self._single_encoder(encoder) if len(observations) == 1 else None
-        if single is not None:
-            self.model.observations.check(observations[0])
-            return codes.pack(single.logits(observations[0])[None] > 0)
+        if len(observations) == 1:
+            single = single_encoder(encoder, self.model.observations)
+            if single is not None:
+                self.model.observations.check(observations[0])
+                return codes.pack(single.logits(observations[0])[None] > 0)
         keys = [np.empty(0, np.uint64)]
         with torch.inference_mode():
             for part in _parts(observations):
@@ -184,12 +184,6 @@ class Tabulator:
         """Return the expected observations in the states of these: `decode(encode(...))`."""
         return self.decode(self.encode(observations))
 
-    def _single_encoder(self, encoder: Encoder) -> SingleEncoder | None:
-        """Return the encoder for single observations; None if it has none."""
-        if self._single is None or self._single[0] is not encoder:
-            self._single = encoder, single_encoder(encoder, self.model.observations)
-        return self._single[1]
-
     # --- saving -----------------------------------------------------------------------------------
 
     def trained_tensors(self) -> dict[str, Tensor]:
@@ -204,10 +198,6 @@ class Tabulator:
             },
             **network_state.moments_of(self._optimiser, self.model),
         }
-
-    def weights_moved(self) -> None:
-        """Forget where the weights were in memory."""
-        self._single = None
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that training continues from, as NumPy arrays and integers."""

@@ -33,18 +33,19 @@ class TrainResult(NamedTuple):
     """of the frames of the minibatch, then of those encoded again"""
     codes: NDArray[np.uint64]
     """their new codes"""
+    sampled: int
+    """how many of them, the first ones, are of the minibatch"""
 
 
 def run_job(encoder: TrainableEncoder, job: TrainJob) -> TrainResult:
     """Train on the minibatch, and encode."""
-    terms, codes = train_and_encode(encoder, job.batch, job.valid, job.again)
-    return TrainResult(terms, encoded_numbers(job), codes)
+    return result_of(job, *train_and_encode(encoder, job.batch, job.valid, job.again))
 
 
 def train_and_encode(
     encoder: TrainableEncoder, batch: Batch, valid: NDArray[np.bool_], again: NDArray[Any]
 ) -> tuple[Terms[float], NDArray[np.uint64]]:
-    """Do a training step; return its terms, and the codes of `encoded_numbers`."""
+    """Do a training step; return its terms, and the codes of what is valid, then of `again`."""
     if valid.any():
         terms, keys = encoder.train_and_encode(batch)
         codes = keys[valid]
@@ -53,6 +54,7 @@ def train_and_encode(
     return terms, np.concatenate([codes, encoder.encode(again, newest=True)])
 
 
-def encoded_numbers(job: TrainJob) -> Numbers:
-    """Return the numbers of the frames that a job encodes."""
-    return np.concatenate([job.numbers[job.valid], job.again_numbers])
+def result_of(job: TrainJob, terms: Terms[float], codes: NDArray[np.uint64]) -> TrainResult:
+    """Return what `train_and_encode` found, with the numbers of the frames."""
+    sampled = job.numbers[job.valid]
+    return TrainResult(terms, np.concatenate([sampled, job.again_numbers]), codes, len(sampled))

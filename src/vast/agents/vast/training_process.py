@@ -17,7 +17,7 @@ import weakref
 from contextlib import suppress
 
 from vast.agents.vast.trainers import JobTrainer
-from vast.agents.vast.training_job import TrainJob, TrainResult, encoded_numbers
+from vast.agents.vast.training_job import TrainJob, TrainResult, result_of
 from vast.agents.vast.training_memory import TrainerSpec, TrainingMemory
 from vast.errors import UserError
 from vast.model.tabulator import Tabulator
@@ -77,8 +77,7 @@ class ProcessTrainer(JobTrainer):
             self._ready = True
         self._expect(DONE)
         self._memory.weights.load()
-        terms, codes = self._memory.get_result()
-        return TrainResult(terms, encoded_numbers(self._job), codes)
+        return result_of(self._job, *self._memory.get_result())
 
     def _send(self, message: bytes) -> None:
         assert self._process is not None
