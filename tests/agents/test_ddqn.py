@@ -104,12 +104,12 @@ def test_a_long_order_of_many_blocks_is_that_of_sorting() -> None:
 def test_blocks_that_are_nearly_empty_are_joined_when_there_are_no_more() -> None:
     capacity, rng = 3000, np.random.default_rng(0)
     order, numbers = RankOrder(capacity), np.arange(capacity)
-    blocks = len(order._blocks)
+    blocks = len(order._blocks.order)
     priority = rng.random(capacity)
     order.put(numbers, priority)
     joined, crowd = False, numbers
     for _ in range(5):
-        used = int(order._counters[USED])
+        used = int(order._blocks.counters[USED])
         # One step in a hundred stays for good, and keeps its block; the others crowd elsewhere.
         ordered = crowd[np.argsort(-priority[crowd])]
         crowd = rng.permutation(np.delete(ordered, np.s_[::100]))
@@ -117,7 +117,7 @@ def test_blocks_that_are_nearly_empty_are_joined_when_there_are_no_more() -> Non
         priority[crowd] = rng.uniform(low, low + 1e-3, len(crowd))
         order.remove(crowd)
         order.put(crowd, priority[crowd])
-        joined |= int(order._counters[USED]) < min(used, blocks) - 5
+        joined |= int(order._blocks.counters[USED]) < min(used, blocks) - 5
         found, values = order.in_order()
         assert found.tolist() == numbers[np.argsort(-priority)].tolist()
         assert values.tolist() == sorted(priority, reverse=True)

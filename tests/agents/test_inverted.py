@@ -127,13 +127,13 @@ def test_a_key_that_moves_a_little_at_a_time_is_always_in_the_list_of_its_neares
     rng = np.random.default_rng(1)
     memory = filled(scattered(1000, rng), InvertedSearch(500, 32, 2))
     assert memory._index is not None
-    first = memory._index._list_of.copy()
+    first = memory._index._lists.list_of.copy()
     for _ in range(300):
         rows = rng.permutation(1000)[:200]
         moved = memory.keys(rows)
         moved += np.float32(0.02) * rng.standard_normal(moved.shape, np.float32)
         memory.move(rows, moved)
-    now, centroids = memory._index._list_of, memory._index.centroids.astype(np.float64)
+    now, centroids = memory._index._lists.list_of, memory._index.centroids.astype(np.float64)
     keys = memory.keys(np.arange(1000)).astype(np.float64)
     nearest = ((keys[:, None] - centroids) ** 2).sum(2).argmin(1)
     np.testing.assert_array_equal(now, nearest)

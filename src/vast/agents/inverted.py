@@ -15,6 +15,7 @@ from vast.agents.nearest import (
     SLAB,
     Floats,
     Keys,
+    Lists,
     Rows,
     add_to_lists,
     move_in_lists,
@@ -30,28 +31,30 @@ ONE_BY_ONE = 2**31 - 1
 
 
 class InvertedFile:
-    """The rows 0, 1, 2 ... of keys, at most `capacity`, each in the list of its nearest centroid.
-
-    A list is a chain of slabs, each a block of memory with some keys side by side, and full but for
-    the last one.
-    """
+    """Rows 0, 1, 2 ... of keys, at most `capacity`, each in the list of its nearest centroid."""
 
     def __init__(self, centroids: Keys, probes: int, capacity: int) -> None:
         lists, width = centroids.shape
-        self.centroids, self.probes = np.ascontiguousarray(centroids, np.float32), probes
         slabs = capacity // SLAB + lists + 1
+        self.probes, self._count = probes, 0
         # The system allocates zeros only when they are first overwritten.
-        self._keys: Keys = np.zeros((slabs, SLAB, width), np.float32)
-        self._rows = np.zeros((slabs, SLAB), np.int64)
-        self._previous = np.zeros(slabs, np.int64)
-        self._tails = np.full(lists, -1)
-        self._sizes = np.zeros(lists, np.int64)
-        # How many slabs are free, then which: the next one to be used is the last.
-        self._free = np.concatenate([[slabs], np.arange(slabs)[::-1]])
-        self._places = np.zeros(capacity, np.int64)
-        self._list_of = np.zeros(capacity, np.int64)
-        self._margins: Floats = np.zeros(capacity)
-        self._count = 0
+        self._lists = Lists(
+            centroids=np.ascontiguousarray(centroids, np.float32),
+            keys=np.zeros((slabs, SLAB, width), np.float32),
+            rows=np.zeros((slabs, SLAB), np.int64),
+            previous=np.zeros(slabs, np.int64),
+            tails=np.full(lists, -1),
+            sizes=np.zeros(lists, np.int64),
+            free=np.concatenate([[slabs], np.arange(slabs)[::-1]]),
+            places=np.zeros(capacity, np.int64),
+            list_of=np.zeros(capacity, np.int64),
+            margins=np.zeros(capacity),
+        )
+
+    @property
+    def centroids(self) -> Keys:
+        """The centroids, [lists, width]."""
+        return self._lists.centroids
 
     def __len__(self) -> int:
         return self._count
@@ -70,37 +73,11 @@ class InvertedFile:
         """Append rows."""
         rows = np.arange(self._count, self._count + len(keys))
         self._count += len(keys)
-        add_to_lists(
-            self.centroids,
-            self._keys,
-            self._rows,
-            self._previous,
-            self._tails,
-            self._sizes,
-            self._free,
-            self._places,
-            self._list_of,
-            self._margins,
-            rows,
-            np.ascontiguousarray(keys),
-        )
+        add_to_lists(self._lists, rows, np.ascontiguousarray(keys))
 
     def replace(self, rows: Rows, keys: Keys) -> None:
         """Replace the keys of rows."""
-        move_in_lists(
-            self.centroids,
-            self._keys,
-            self._rows,
-            self._previous,
-            self._tails,
-            self._sizes,
-            self._free,
-            self._places,
-            self._list_of,
-            self._margins,
-            rows,
-            np.ascontiguousarray(keys),
-        )
+        move_in_lists(self._lists, rows, np.ascontiguousarray(keys))
 
     def find(self, key: Keys) -> int | None:
         """Return a row with exactly this key, which is in the list of its nearest centroid."""
@@ -114,18 +91,8 @@ class InvertedFile:
         Where these lists hold fewer than k, more are read.
         """
         assert rows.shape[1] <= self._count
-        search_lists(
-            self.centroids,
-            self._keys,
-            self._rows,
-            self._previous,
-            self._tails,
-            self._sizes,
-            queries,
-            self.probes if probes is None else probes,
-            rows,
-            squared,
-        )
+        reading = self.probes if probes is None else probes
+        search_lists(self._lists, queries, reading, rows, squared)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ these are then compared in double precision. A result depends on the keys and th
 on the order of the keys or on what else is searched for.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,35 @@ def search_all(keys: Keys, queries: Keys, rows: Rows, squared: Floats) -> None:
 # --- lists around centroids -----------------------------------------------------------------------
 
 
+class Lists(NamedTuple):
+    """Keys in lists around centroids.
+
+    A list is a chain of slabs, each a block of memory with some keys side by side, and full but for
+    the last one.
+    """
+
+    centroids: Keys
+    """[lists, width]"""
+    keys: Keys
+    """[slabs, SLAB, width]"""
+    rows: Rows
+    """[slabs, SLAB], whose keys these are"""
+    previous: Rows
+    """[slabs], the slab before each in its list; -1: none"""
+    tails: Rows
+    """[lists], the last slab of each; -1: none"""
+    sizes: Rows
+    """[lists], keys in each"""
+    free: Rows
+    """[1 + slabs], how many slabs are free, then which; the next one to be used is the last"""
+    places: Rows
+    """[rows], SLAB times the slab of each row, plus its place there"""
+    list_of: Rows
+    """[rows], the list that each is in"""
+    margins: Floats
+    """[rows], twice as far as each may move at least until another centroid is nearer"""
+
+
 @compiled()
 def nearest_centroids(centroids: Keys, key: Keys, which: Rows, far: Keys) -> None:
     """Write the nearest centroids to `which`, and their squared distances to `far`, both sorted.
@@ -121,45 +150,33 @@ def nearest_centroids(centroids: Keys, key: Keys, which: Rows, far: Keys) -> Non
 
 
 @compiled()
-def search_lists(
-    centroids: Keys,
-    slab_keys: Keys,
-    slab_rows: Rows,
-    previous: Rows,
-    tails: Rows,
-    sizes: Rows,
-    queries: Keys,
-    probes: int,
-    rows: Rows,
-    squared: Floats,
-) -> None:
+def search_lists(lists: Lists, queries: Keys, probes: int, rows: Rows, squared: Floats) -> None:
     """Write the nearest keys of the lists that are nearest to each query, as `search_all` does.
 
     Where these lists hold fewer than k keys, more are read; all together hold k or more.
     """
-    k = rows.shape[1]
+    k, n_lists = rows.shape[1], len(lists.centroids)
     for q in range(len(queries)):
         query, mine, far, have = queries[q], rows[q], squared[q], 0
         width = len(query)
-        reading = min(probes, len(centroids))
+        reading = min(probes, n_lists)
         while True:
             which = np.empty(reading, np.int64)
-            nearest_centroids(centroids, query, which, np.empty(reading, np.float32))
-            if sizes[which].sum() >= k or reading == len(centroids):
+            nearest_centroids(lists.centroids, query, which, np.empty(reading, np.float32))
+            if lists.sizes[which].sum() >= k or reading == n_lists:
                 break
-            reading = min(2 * reading, len(centroids))
+            reading = min(2 * reading, n_lists)
         bound = _bound(have, far, width)
         for chosen in which:
-            slab, filled = tails[chosen], sizes[chosen] % SLAB
+            slab, filled = lists.tails[chosen], lists.sizes[chosen] % SLAB
             while slab >= 0:
+                keys, owners = lists.keys[slab], lists.rows[slab]
                 for i in range(filled if filled else SLAB):
-                    if have == k and squared_distance(slab_keys[slab, i], query) > bound:
+                    if have == k and squared_distance(keys[i], query) > bound:
                         continue
-                    have = _consider(
-                        slab_keys[slab, i], slab_rows[slab, i], query, have, mine, far, bound
-                    )
+                    have = _consider(keys[i], owners[i], query, have, mine, far, bound)
                     bound = _bound(have, far, width)
-                slab, filled = previous[slab], SLAB
+                slab, filled = lists.previous[slab], SLAB
 
 
 @compiled()
@@ -173,101 +190,53 @@ def _margin(centroids: Keys, key: Keys) -> tuple[int, float]:
 
 
 @compiled()
-def add_to_lists(
-    centroids: Keys,
-    slab_keys: Keys,
-    slab_rows: Rows,
-    previous: Rows,
-    tails: Rows,
-    sizes: Rows,
-    free: Rows,
-    places: Rows,
-    list_of: Rows,
-    margins: Floats,
-    rows: Rows,
-    keys: Keys,
-) -> None:
-    """Append rows to the lists of their nearest centroids. `free[0]` counts the free slabs."""
+def add_to_lists(lists: Lists, rows: Rows, keys: Keys) -> None:
+    """Append rows to the lists of their nearest centroids."""
+    free = lists.free
     for i in range(len(rows)):
-        row, key = rows[i], keys[i]
-        chosen, margins[row] = _margin(centroids, key)
-        at = sizes[chosen] % SLAB
+        row = rows[i]
+        chosen, lists.margins[row] = _margin(lists.centroids, keys[i])
+        at = lists.sizes[chosen] % SLAB
         if at == 0:
             slab = free[free[0]]
             free[0] -= 1
-            previous[slab], tails[chosen] = tails[chosen], slab
-        slab = tails[chosen]
-        slab_keys[slab, at], slab_rows[slab, at] = key, row
-        places[row], list_of[row] = slab * SLAB + at, chosen
-        sizes[chosen] += 1
+            lists.previous[slab], lists.tails[chosen] = lists.tails[chosen], slab
+        slab = lists.tails[chosen]
+        lists.keys[slab, at], lists.rows[slab, at] = keys[i], row
+        lists.places[row], lists.list_of[row] = slab * SLAB + at, chosen
+        lists.sizes[chosen] += 1
 
 
 @compiled()
-def _take_out(
-    slab_keys: Keys,
-    slab_rows: Rows,
-    previous: Rows,
-    tails: Rows,
-    sizes: Rows,
-    free: Rows,
-    places: Rows,
-    list_of: Rows,
-    row: int,
-) -> None:
+def _take_out(lists: Lists, row: int) -> None:
     """Remove a row from its list: the last entry of the list takes its place."""
-    chosen = list_of[row]
-    sizes[chosen] -= 1
-    tail, last = tails[chosen], sizes[chosen] % SLAB
-    slab, at = places[row] // SLAB, places[row] % SLAB
-    moved = slab_rows[tail, last]
-    slab_keys[slab, at], slab_rows[slab, at] = slab_keys[tail, last], moved
-    places[moved] = places[row]
+    chosen, place = lists.list_of[row], lists.places[row]
+    lists.sizes[chosen] -= 1
+    tail, last = lists.tails[chosen], lists.sizes[chosen] % SLAB
+    slab, at = place // SLAB, place % SLAB
+    moved = lists.rows[tail, last]
+    lists.keys[slab, at], lists.rows[slab, at] = lists.keys[tail, last], moved
+    lists.places[moved] = place
     if last == 0:
-        tails[chosen] = previous[tail]
-        free[0] += 1
-        free[free[0]] = tail
+        lists.tails[chosen] = lists.previous[tail]
+        lists.free[0] += 1
+        lists.free[lists.free[0]] = tail
 
 
 @compiled()
-def move_in_lists(
-    centroids: Keys,
-    slab_keys: Keys,
-    slab_rows: Rows,
-    previous: Rows,
-    tails: Rows,
-    sizes: Rows,
-    free: Rows,
-    places: Rows,
-    list_of: Rows,
-    margins: Floats,
-    rows: Rows,
-    keys: Keys,
-) -> None:
+def move_in_lists(lists: Lists, rows: Rows, keys: Keys) -> None:
     """Replace the keys of rows.
 
     A key that has moved by less than half its margin since it was last compared with all centroids
     is still nearest to the same one.
     """
     for i in range(len(rows)):
-        row, key = rows[i], keys[i]
-        slab, at = places[row] // SLAB, places[row] % SLAB
-        moved = np.sqrt(_exactly(key, slab_keys[slab, at]))
-        margins[row] -= 2 * moved * (1 + EPSILON)
-        if margins[row] > 0:
-            slab_keys[slab, at] = key
-            continue
-        _take_out(slab_keys, slab_rows, previous, tails, sizes, free, places, list_of, row)
-        add_to_lists(
-            centroids,
-            slab_keys,
-            slab_rows,
-            previous,
-            tails,
-            sizes,
-            free,
-            places,
-            list_of,
-            margins,
-            rows[i : i + 1],
-            keys[i : i + 1],
-        )
+        row = rows[i]
+        slab, at = lists.places[row] // SLAB, lists.places[row] % SLAB
+        moved = np.sqrt(_exactly(keys[i], lists.keys[slab, at]))
+        lists.margins[row] -= 2 * moved * (1 + EPSILON)
+        if lists.margins[row] > 0:
+            lists.keys[slab, at] = keys[i]
+        else:
+            _take_out(lists, row)
+            add_to_lists(lists, rows[i : i + 1], keys[i : i + 1])

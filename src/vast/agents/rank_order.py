@@ -6,6 +6,8 @@ left, all are filled by half again, which happens at most once in as many insert
 items.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +15,34 @@ from vast.agents.compiled import compiled
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Arrays = tuple[Floats, Numbers, Numbers, Numbers, Numbers, Numbers, Floats, Numbers, Numbers]
 
 BLOCK = 256
 """items of a block at most: moving half of them costs as much as finding the block"""
 USED, STAMP = 0, 1
 """where the counters are: blocks in use, and the stamp given last"""
+
+
+class Blocks(NamedTuple):
+    """An order in blocks: by priority, then by stamp, both descending; no two stamps are equal."""
+
+    priorities: Floats
+    """[blocks, BLOCK]"""
+    stamps: Numbers
+    """[blocks, BLOCK]"""
+    numbers: Numbers
+    """[blocks, BLOCK]"""
+    sizes: Numbers
+    """[blocks], items in each"""
+    order: Numbers
+    """[blocks], those in use first, in their order"""
+    counters: Numbers
+    """by USED and STAMP"""
+    own_priority: Floats
+    """[capacity], of the step in each slot"""
+    own_stamp: Numbers
+    """[capacity], its stamp; 0: none is in the order"""
+    own_number: Numbers
+    """[capacity], its number"""
 
 
 class RankOrder:
@@ -31,64 +55,57 @@ class RankOrder:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         blocks = 4 * -(-capacity // BLOCK) + 2
-        self._priorities = np.zeros((blocks, BLOCK))
-        self._stamps = np.zeros((blocks, BLOCK), np.int64)
-        self._numbers = np.zeros((blocks, BLOCK), np.int64)
-        self._sizes = np.zeros(blocks, np.int64)
-        self._blocks = np.arange(blocks)  # those in use come first, in their order
-        self._counters = np.array([1, 0])
-        self._own_priority = np.zeros(capacity)
-        self._own_stamp = np.zeros(capacity, np.int64)  # 0: not in the order
-        self._own_number = np.full(capacity, -1)
-
-    @property
-    def _arrays(self) -> Arrays:
-        return (
-            self._priorities,
-            self._stamps,
-            self._numbers,
-            self._sizes,
-            self._blocks,
-            self._counters,
-            self._own_priority,
-            self._own_stamp,
-            self._own_number,
+        self._blocks = Blocks(
+            priorities=np.zeros((blocks, BLOCK)),
+            stamps=np.zeros((blocks, BLOCK), np.int64),
+            numbers=np.zeros((blocks, BLOCK), np.int64),
+            sizes=np.zeros(blocks, np.int64),
+            order=np.arange(blocks),
+            counters=np.array([1, 0]),
+            own_priority=np.zeros(capacity),
+            own_stamp=np.zeros(capacity, np.int64),
+            own_number=np.full(capacity, -1),
         )
 
     def __len__(self) -> int:
-        return int(self._sizes.sum())
+        return int(self._blocks.sizes.sum())
 
     @property
     def largest(self) -> float:
         """The largest priority; 1 if there is none."""
-        first = self._blocks[0]
-        return float(self._priorities[first, 0]) if self._sizes[first] else 1.0
+        first = self._blocks.order[0]
+        return float(self._blocks.priorities[first, 0]) if self._blocks.sizes[first] else 1.0
 
     def put(self, numbers: Numbers, priorities: Floats) -> None:
         """Put distinct steps into the order, one by one, or move them if they are in it."""
-        _put(*self._arrays, numbers, priorities)
+        _put(self._blocks, numbers, priorities)
 
     def remove(self, numbers: Numbers) -> None:
         """Remove steps, where they are in the order."""
-        _remove(*self._arrays, numbers)
+        _remove(self._blocks, numbers)
 
     def at(self, ranks: Numbers) -> Numbers:
         """Return the numbers of the steps with these ranks, counted from 0."""
-        used = self._blocks[: self._counters[USED]]
-        ends = np.cumsum(self._sizes[used])
+        used = self._used
+        sizes = self._blocks.sizes[used]
+        ends = np.cumsum(sizes)
         place = np.searchsorted(ends, ranks, side="right")
-        return self._numbers[used[place], ranks - (ends - self._sizes[used])[place]]
+        return self._blocks.numbers[used[place], ranks - (ends - sizes)[place]]
 
     def in_order(self) -> tuple[Numbers, Floats]:
         """Return all numbers and priorities, the first rank first."""
-        used = self._blocks[: self._counters[USED]]
-        filled = np.arange(BLOCK) < self._sizes[used, None]
-        return self._numbers[used][filled], self._priorities[used][filled]
+        used = self._used
+        filled = np.arange(BLOCK) < self._blocks.sizes[used, None]
+        return self._blocks.numbers[used][filled], self._blocks.priorities[used][filled]
 
     def fill(self, numbers: Numbers, priorities: Floats) -> None:
         """Start again from numbers and priorities that are in order."""
-        self.__dict__.update(RankOrder(self.capacity).__dict__)
+        self._blocks = RankOrder(self.capacity)._blocks
         self.put(numbers[::-1].copy(), priorities[::-1].copy())
+
+    @property
+    def _used(self) -> Numbers:
+        return self._blocks.order[: self._blocks.counters[USED]]
 
 
 @compiled(inline="always")
@@ -97,22 +114,14 @@ def _precedes(p: float, stamp: int, other_p: float, other_stamp: int) -> bool:
 
 
 @compiled()
-def _block_of(
-    priorities: Floats,
-    stamps: Numbers,
-    sizes: Numbers,
-    blocks: Numbers,
-    counters: Numbers,
-    p: float,
-    stamp: int,
-) -> int:
+def _block_of(blocks: Blocks, p: float, stamp: int) -> int:
     """Return the place of the first block whose last item this one does not follow, or the last."""
-    low, high = 0, counters[USED] - 1
+    low, high = 0, blocks.counters[USED] - 1
     while low < high:
         middle = (low + high) // 2
-        block = blocks[middle]
-        last = sizes[block] - 1
-        if _precedes(priorities[block, last], stamps[block, last], p, stamp):
+        block = blocks.order[middle]
+        last = blocks.sizes[block] - 1
+        if _precedes(blocks.priorities[block, last], blocks.stamps[block, last], p, stamp):
             low = middle + 1
         else:
             high = middle
@@ -120,14 +129,12 @@ def _block_of(
 
 
 @compiled()
-def _place_in(
-    priorities: Floats, stamps: Numbers, sizes: Numbers, block: int, p: float, stamp: int
-) -> int:
+def _place_in(blocks: Blocks, block: int, p: float, stamp: int) -> int:
     """Return the place in a block before which all items precede this one."""
-    low, high = 0, sizes[block]
+    low, high = 0, blocks.sizes[block]
     while low < high:
         middle = (low + high) // 2
-        if _precedes(priorities[block, middle], stamps[block, middle], p, stamp):
+        if _precedes(blocks.priorities[block, middle], blocks.stamps[block, middle], p, stamp):
             low = middle + 1
         else:
             high = middle
@@ -135,137 +142,93 @@ def _place_in(
 
 
 @compiled()
-def _remove(
-    priorities: Floats,
-    stamps: Numbers,
-    numbers: Numbers,
-    sizes: Numbers,
-    blocks: Numbers,
-    counters: Numbers,
-    own_priority: Floats,
-    own_stamp: Numbers,
-    own_number: Numbers,
-    removed: Numbers,
-) -> None:
+def _copy(blocks: Blocks, source: int, i: int, target: int, j: int) -> None:
+    """Copy an item to another place."""
+    blocks.priorities[target, j] = blocks.priorities[source, i]
+    blocks.stamps[target, j] = blocks.stamps[source, i]
+    blocks.numbers[target, j] = blocks.numbers[source, i]
+
+
+@compiled()
+def _remove(blocks: Blocks, removed: Numbers) -> None:
+    order, sizes, counters = blocks.order, blocks.sizes, blocks.counters
     for number in removed:
-        slot = number % len(own_stamp)
-        if own_stamp[slot] == 0 or own_number[slot] != number:
+        slot = number % len(blocks.own_stamp)
+        stamp = blocks.own_stamp[slot]
+        if stamp == 0 or blocks.own_number[slot] != number:
             continue
-        p, stamp = own_priority[slot], own_stamp[slot]
-        own_stamp[slot] = 0
-        place = _block_of(priorities, stamps, sizes, blocks, counters, p, stamp)
-        block = blocks[place]
-        at = _place_in(priorities, stamps, sizes, block, p, stamp)
+        blocks.own_stamp[slot] = 0
+        place = _block_of(blocks, blocks.own_priority[slot], stamp)
+        block = order[place]
+        at = _place_in(blocks, block, blocks.own_priority[slot], stamp)
         sizes[block] -= 1
         for i in range(at, sizes[block]):
-            priorities[block, i] = priorities[block, i + 1]
-            stamps[block, i] = stamps[block, i + 1]
-            numbers[block, i] = numbers[block, i + 1]
+            _copy(blocks, block, i + 1, block, i)
         if sizes[block] == 0 and counters[USED] > 1:
             counters[USED] -= 1
             for i in range(place, counters[USED]):
-                blocks[i] = blocks[i + 1]
-            blocks[counters[USED]] = block
+                order[i] = order[i + 1]
+            order[counters[USED]] = block
 
 
 @compiled()
-def _split(
-    priorities: Floats,
-    stamps: Numbers,
-    numbers: Numbers,
-    sizes: Numbers,
-    blocks: Numbers,
-    counters: Numbers,
-    place: int,
-) -> None:
+def _split(blocks: Blocks, place: int) -> None:
     """Move the second half of a full block to a new one behind it."""
-    used = counters[USED]
-    old, new = blocks[place], blocks[used]
+    order, used = blocks.order, blocks.counters[USED]
+    old, new = order[place], order[used]
     for i in range(used, place + 1, -1):
-        blocks[i] = blocks[i - 1]
-    blocks[place + 1] = new
-    counters[USED] = used + 1
+        order[i] = order[i - 1]
+    order[place + 1] = new
+    blocks.counters[USED] = used + 1
     half = BLOCK // 2
-    for i in range(BLOCK - half):
-        priorities[new, i] = priorities[old, half + i]
-        stamps[new, i] = stamps[old, half + i]
-        numbers[new, i] = numbers[old, half + i]
-    sizes[old], sizes[new] = half, BLOCK - half
+    for i in range(half, BLOCK):
+        _copy(blocks, old, i, new, i - half)
+    blocks.sizes[old], blocks.sizes[new] = half, BLOCK - half
 
 
 @compiled()
-def _spread(
-    priorities: Floats,
-    stamps: Numbers,
-    numbers: Numbers,
-    sizes: Numbers,
-    blocks: Numbers,
-    counters: Numbers,
-) -> None:
+def _spread(blocks: Blocks) -> None:
     """Fill as many blocks by half as the items need."""
-    total = sizes.sum()
+    sizes = blocks.sizes
+    total, half, at = sizes.sum(), BLOCK // 2, 0
     p, s, n = np.empty(total), np.empty(total, np.int64), np.empty(total, np.int64)
-    at = 0
-    for place in range(counters[USED]):
-        block = blocks[place]
-        for i in range(sizes[block]):
-            p[at], s[at], n[at] = priorities[block, i], stamps[block, i], numbers[block, i]
-            at += 1
-    half = BLOCK // 2
-    counters[USED] = max(-(-total // half), 1)
+    for block in blocks.order[: blocks.counters[USED]]:
+        size = sizes[block]
+        p[at : at + size] = blocks.priorities[block, :size]
+        s[at : at + size] = blocks.stamps[block, :size]
+        n[at : at + size] = blocks.numbers[block, :size]
+        at += size
+    blocks.counters[USED] = max(-(-total // half), 1)
     sizes[:] = 0
-    for place in range(counters[USED]):
-        block = blocks[place]
-        begin = place * half
-        sizes[block] = min(total - begin, half)
-        for i in range(sizes[block]):
-            priorities[block, i], stamps[block, i] = p[begin + i], s[begin + i]
-            numbers[block, i] = n[begin + i]
+    at = 0
+    for block in blocks.order[: blocks.counters[USED]]:
+        size = min(total - at, half)
+        blocks.priorities[block, :size] = p[at : at + size]
+        blocks.stamps[block, :size] = s[at : at + size]
+        blocks.numbers[block, :size] = n[at : at + size]
+        sizes[block] = size
+        at += size
 
 
 @compiled()
-def _put(
-    priorities: Floats,
-    stamps: Numbers,
-    numbers: Numbers,
-    sizes: Numbers,
-    blocks: Numbers,
-    counters: Numbers,
-    own_priority: Floats,
-    own_stamp: Numbers,
-    own_number: Numbers,
-    moved: Numbers,
-    values: Floats,
-) -> None:
-    _remove(
-        priorities,
-        stamps,
-        numbers,
-        sizes,
-        blocks,
-        counters,
-        own_priority,
-        own_stamp,
-        own_number,
-        moved,
-    )
+def _put(blocks: Blocks, moved: Numbers, values: Floats) -> None:
+    _remove(blocks, moved)
     for k in range(len(moved)):
-        p, slot = values[k], moved[k] % len(own_stamp)
-        counters[STAMP] += 1
-        stamp = counters[STAMP]
-        place = _block_of(priorities, stamps, sizes, blocks, counters, p, stamp)
-        if sizes[blocks[place]] == BLOCK:
-            if counters[USED] == len(blocks):
-                _spread(priorities, stamps, numbers, sizes, blocks, counters)
+        p, slot = values[k], moved[k] % len(blocks.own_stamp)
+        blocks.counters[STAMP] += 1
+        stamp = blocks.counters[STAMP]
+        place = _block_of(blocks, p, stamp)
+        if blocks.sizes[blocks.order[place]] == BLOCK:
+            if blocks.counters[USED] == len(blocks.order):
+                _spread(blocks)
             else:
-                _split(priorities, stamps, numbers, sizes, blocks, counters, place)
-            place = _block_of(priorities, stamps, sizes, blocks, counters, p, stamp)
-        block = blocks[place]
-        at = _place_in(priorities, stamps, sizes, block, p, stamp)
-        for i in range(sizes[block], at, -1):
-            priorities[block, i] = priorities[block, i - 1]
-            stamps[block, i] = stamps[block, i - 1]
-            numbers[block, i] = numbers[block, i - 1]
-        priorities[block, at], stamps[block, at], numbers[block, at] = p, stamp, moved[k]
-        sizes[block] += 1
-        own_priority[slot], own_stamp[slot], own_number[slot] = p, stamp, moved[k]
+                _split(blocks, place)
+            place = _block_of(blocks, p, stamp)
+        block = blocks.order[place]
+        at = _place_in(blocks, block, p, stamp)
+        for i in range(blocks.sizes[block], at, -1):
+            _copy(blocks, block, i - 1, block, i)
+        blocks.priorities[block, at] = blocks.own_priority[slot] = p
+        blocks.stamps[block, at] = blocks.own_stamp[slot] = stamp
+        blocks.numbers[block, at] = blocks.own_number[slot] = moved[k]
+        blocks.sizes[block] += 1

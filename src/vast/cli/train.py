@@ -29,7 +29,7 @@ class TrainOptions:
     agent: str = "vast"
     """which agent; see `vast tasks`"""
     preset: str = "cpu"
-    """paper: as published; cpu: minutes on two cores; debug: seconds"""
+    """paper: as published, see docs/fidelity.md; cpu: minutes on two cores; debug: seconds"""
     plain: tyro.conf.FlagCreatePairsOff[bool] = False
     """plain VaST: turn off every extension that is ours and not the paper's"""
     config: Path | None = None
