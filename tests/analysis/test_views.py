@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
@@ -17,8 +18,9 @@ from vast.analysis.arms import group
 from vast.analysis.drawing import DARK, WALL, themed_svg
 from vast.analysis.fields import wedges
 from vast.analysis.gallery import different, spread
-from vast.analysis.snapshots import Snapshot, principal
+from vast.analysis.snapshots import Snapshot, plan_of, principal
 from vast.analysis.states import ReceptiveFields, collect
+from vast.envs.doom.environment import DoomMaze
 from vast.errors import UserError
 from vast.planning import TransitionTable
 
@@ -173,3 +175,18 @@ def test_agents_without_states_look_around(tmp_path: Path) -> None:
         assert len(seen.poses) == len(seen.values) > 1000
         assert np.isfinite(seen.values).all()
         assert (seen.states is None) == (agent == "nec")
+
+
+def test_where_rewards_are_reversed_goals_and_penalties_are_swapped() -> None:
+    env = gymnasium.make("vast/PlusMaze-v0")  # its engine starts with the first episode: never here
+    world = env.unwrapped
+    assert isinstance(world, DoomMaze)
+    before = plan_of(env)
+    world.reversed = True
+    after = plan_of(env)
+    assert before is not None
+    assert after is not None
+    swapped = {"goal": "penalty", "penalty": "goal"}
+    assert [area.kind for area in after.areas] == [swapped[area.kind] for area in before.areas]
+    assert {area.kind for area in before.areas} == {"goal", "penalty"}
+    env.close()

@@ -97,6 +97,7 @@ def _values(view: Snapshot, poses: Floats) -> Section:
             f"the {n:,} marks is an observation, coloured by the value of the best action there."
         )
     plan = view.plan if view.has_places else None
+    text += _zones(plan)
     order = np.arange(len(poses))
     if view.by_state and view.states is not None:
         order = np.argsort(view.states.visits, kind="stable")  # what is known best lies on top
@@ -109,6 +110,20 @@ def _values(view: Snapshot, poses: Floats) -> Section:
         pictures.append(Picture.of(drawn, "visits", "How often an action was taken in a state."))
     pictures.append(Picture.of(_distribution(view), "a histogram of the values"))
     return Section("Values", f"At step {view.steps:,}.", pictures)
+
+
+def _zones(plan: FloorPlan | None) -> str:
+    """Return what the shaded zones of a plan are."""
+    kinds = {area.kind for area in plan.areas} if plan else set()
+    words = [words for kind, words in ZONE_WORDS.items() if kind in kinds]
+    return f" Shaded: {', '.join(words)}." if words else ""
+
+
+ZONE_WORDS = {
+    "goal": "goals green",
+    "penalty": "penalties red",
+    "hazard": "hazards orange",
+}
 
 
 def _distribution(view: Snapshot) -> Figure:

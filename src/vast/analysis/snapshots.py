@@ -1,6 +1,6 @@
 """A saved agent as the views see it: its states and values, and the world they are in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from vast.agents.base import Agent
 from vast.agents.table import TableAgent
 from vast.analysis.states import Floats, States, states_of
 from vast.analysis.what_ifs import usual_start
+from vast.envs.doom.environment import DoomMaze
 from vast.envs.doom.rules import Area
 from vast.envs.doom.world import FloorPlan
 from vast.envs.tmaze2d import BAR_LENGTH, GOAL_Y, HALF_WIDTH, STEM_END, TMaze2D
@@ -28,6 +29,8 @@ from vast.training.spaces import pose_of
 LOOK_STEPS = 3000
 LOOK_EPSILON = 0.5
 """steps, and share of random actions, in which an agent without poses in a replay looks around"""
+
+SWAPPED = {"goal": "penalty", "penalty": "goal"}
 
 
 @dataclass(frozen=True)
@@ -132,11 +135,20 @@ def look_around(
 
 
 def plan_of(env: Env) -> FloorPlan | None:
-    """Return the walls and zones of an environment, None if nobody knows them."""
+    """Return the walls and zones of an environment as it is now, None if nobody knows them.
+
+    Where rewards are reversed, goals are penalties and penalties are goals.
+    """
     world: Any = env.unwrapped
     if isinstance(world, TMaze2D):
         return _plan_of_tmaze()
-    return world.floor_plan() if hasattr(world, "floor_plan") else None
+    if not isinstance(world, DoomMaze):
+        return None
+    plan = world.floor_plan()
+    if not world.reversed:
+        return plan
+    areas = [replace(area, kind=SWAPPED.get(area.kind, area.kind)) for area in plan.areas]
+    return replace(plan, areas=areas)
 
 
 def _plan_of_tmaze() -> FloorPlan:
