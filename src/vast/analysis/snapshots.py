@@ -12,10 +12,7 @@ from vast.agents.base import Agent
 from vast.agents.table import TableAgent
 from vast.analysis.states import Floats, States, states_of
 from vast.analysis.what_ifs import usual_start
-from vast.envs.doom.environment import DoomMaze
-from vast.envs.doom.rules import Area
 from vast.envs.doom.world import FloorPlan
-from vast.envs.tmaze2d import BAR_LENGTH, GOAL_Y, HALF_WIDTH, STEM_END, TMaze2D
 from vast.experiments.config import RunConfig
 from vast.experiments.runs import open_readonly
 from vast.model.tabulator import Tabulator
@@ -140,30 +137,11 @@ def plan_of(env: Env) -> FloorPlan | None:
     Where rewards are reversed, goals are penalties and penalties are goals.
     """
     world: Any = env.unwrapped
-    if isinstance(world, TMaze2D):
-        return _plan_of_tmaze()
-    if not isinstance(world, DoomMaze):
-        return None
-    plan = world.floor_plan()
-    if not world.reversed:
+    plan: FloorPlan | None = world.floor_plan() if hasattr(world, "floor_plan") else None
+    if plan is None or not getattr(world, "reversed", False):
         return plan
     areas = [replace(area, kind=SWAPPED.get(area.kind, area.kind)) for area in plan.areas]
     return replace(plan, areas=areas)
-
-
-def _plan_of_tmaze() -> FloorPlan:
-    corners = [
-        (-BAR_LENGTH, HALF_WIDTH),
-        (BAR_LENGTH, HALF_WIDTH),
-        (BAR_LENGTH, -HALF_WIDTH),
-        (HALF_WIDTH, -HALF_WIDTH),
-        (HALF_WIDTH, STEM_END),
-        (-HALF_WIDTH, STEM_END),
-        (-HALF_WIDTH, -HALF_WIDTH),
-        (-BAR_LENGTH, -HALF_WIDTH),
-    ]
-    walls = [(*a, *b) for a, b in zip(corners, [*corners[1:], corners[0]], strict=True)]
-    return FloorPlan(walls, [], [Area("goal", -HALF_WIDTH, STEM_END, HALF_WIDTH, GOAL_Y)])
 
 
 # --- places without coordinates -----------------------------------------------------------------
