@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.experiments.sameness import vast
+from vast.analysis import report
 from vast.analysis.report import write_report
 from vast.experiments.config import default_run
 from vast.experiments.run_directory import write_config
@@ -207,3 +208,22 @@ def test_a_task_without_coordinates_gets_a_layout_of_its_states(
     assert "They need coordinates" in text
     assert "cannot be asked here: no episode ended with a reward at a known place" in text
     closed(visit)
+
+
+def test_a_table_that_is_still_empty_is_said_to_be(tmp_path: Path) -> None:
+    vast("train", "t-maze-2d", "--preset", "cpu", "--steps", "60", "--out", tmp_path / "early")
+    write_report([tmp_path / "early"], tmp_path / "early.html")
+    text = (tmp_path / "early.html").read_text(encoding="utf-8")
+    assert text.count("The table is still empty.") == 3
+    assert "No frame has a state yet." in text
+    assert "<img" not in text
+
+
+def test_a_report_that_would_be_too_large_names_what_it_leaves_out(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MOST_BYTES", 100_000)
+    write_report([runs / name for name in ("vast-0", "plus", "cart")], tmp_path / "large.html")
+    text = (tmp_path / "large.html").read_text(encoding="utf-8")
+    assert "it does not look into plus, cart: a report on one of them does." in text
+    assert text.count("Receptive fields of the bits") == 1

@@ -29,8 +29,8 @@ from vast.files import atomic_write
 from vast.tasks import task_named
 from vast.training.plain import to_plain
 
-MOST_BYTES = 14_000_000
-"""of a report; what does not fit is named instead"""
+MOST_BYTES = 13_000_000
+"""of the pictures of saved agents in a report; what does not fit is named instead"""
 CURVES = (
     "A thick line is the mean over the runs of an arm, the band around it one standard deviation "
     "between them; thin lines are the single runs."
@@ -178,18 +178,21 @@ def _views(
     arms: Sequence[Arm], summary: list[str], say: Callable[[str], None]
 ) -> Iterator[Section]:
     """Yield the views of one run per arm, as long as the report is not too large."""
-    size, left_out = 0, []
+    size = 0
+    left_out: list[str] = []
     alone = sum(len(arm.runs) for arm in arms) == 1
     for arm in arms:
         run = next((run for run in arm.runs if run.rows), arm.runs[0])
-        if size > MOST_BYTES:
+        name = f"{arm.name}, seed {run.config.seed}"
+        if not left_out:
+            say(f"looking at {run.name}")
+            parts, said = views_of(run.directory)
+            more = sum(part.size for part in parts)
+        if left_out or (size and size + more > MOST_BYTES):
             left_out.append(run.name)
             continue
-        say(f"looking at {run.name}")
-        name = f"{arm.name}, seed {run.config.seed}"
-        parts, said = views_of(run.directory)
+        size += more
         summary += said if alone else [f"{name}: {line}" for line in said]
-        size += sum(part.size for part in parts)
         if alone:
             yield from parts
         else:

@@ -20,16 +20,19 @@ STYLE = files("vast.analysis") / "report.css"
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, as SVG, and what it shows."""
+    """A figure, and what it shows."""
 
-    svg: str
+    source: str
+    """its SVG as the address of an image"""
     alt: str
     caption: str = ""
 
     @classmethod
     def of(cls, figure: Figure, alt: str, caption: str = "") -> "Picture":
         """Return a picture of a figure."""
-        return cls(themed_svg(figure), alt, caption)
+        # Quoted rather than base64: the images within are base64 already.
+        quoted = quote(themed_svg(figure), safe=" !$'()*+,-./:;=?@[]_{|}~\n")
+        return cls(f"data:image/svg+xml;charset=utf-8,{quoted}", alt, caption)
 
 
 @dataclass
@@ -53,8 +56,8 @@ class Section:
 
     @property
     def size(self) -> int:
-        """Return about how many bytes its pictures take."""
-        own = sum(len(picture.svg) for picture in self.pictures)
+        """Return how many bytes its pictures take."""
+        own = sum(len(picture.source) for picture in self.pictures)
         return own + sum(part.size for part in self.parts)
 
 
@@ -90,14 +93,9 @@ def _section(section: Section, level: int = 2, within: str = "") -> str:
 
 
 def _picture(picture: Picture) -> str:
-    # Quoted rather than base64: the images within are base64 already.
-    source = quote(picture.svg, safe=" !$'()*+,-./0123456789:;=?@[]_{|}~\n")
     caption = f"<figcaption>{escape(picture.caption)}</figcaption>" if picture.caption else ""
     alt = escape(picture.alt, quote=True)
-    return (
-        f'<figure><img alt="{alt}" src="data:image/svg+xml;charset=utf-8,{source}">'
-        f"{caption}</figure>"
-    )
+    return f'<figure><img alt="{alt}" src="{picture.source}">{caption}</figure>'
 
 
 def facts(pairs: Mapping[str, str]) -> str:

@@ -217,7 +217,8 @@ def _what_ifs(view: Snapshot, states: States, poses: Floats) -> Section:
 
 def _told(found: WhatIf) -> str:
     return (
-        f"{found.changed:,} states concerned; all values followed in {found.backups:,} backups. "
+        f"{found.changed:,} state{'s' * (found.changed != 1)} concerned; all values followed in "
+        f"{found.backups:,} backups. "
         f"{_path_of(found, 1)}"
     )
 
@@ -255,6 +256,8 @@ def _gallery(view: Snapshot, states: States) -> Section:
 
 def _fields(view: Snapshot, states: States) -> Section:
     title = "Receptive fields of the bits"
+    if not len(states):
+        return Section(title, note="The table is still empty.")
     if view.replay is None or not view.has_places:
         return Section(title, note="They need coordinates, kept with the frames of a replay.")
     fields = receptive_fields(states, view.replay, FIELD_CELLS)

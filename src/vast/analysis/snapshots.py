@@ -89,7 +89,7 @@ def _taken(agent: Agent, config: RunConfig, env: Env) -> Snapshot:
     by_state = states is not None
     if states is not None:
         poses, values = states.pose, states.value
-    if not np.isfinite(poses[:, :2]).any() and agent.steps:
+    if (states is None or len(states)) and not np.isfinite(poses[:, :2]).any():
         seen, found = look_around(agent, env)
         if len(seen):
             poses, values, by_state = seen, found, False

@@ -1,5 +1,7 @@
 """Values over the world: a mark for each state, or each observation, at its pose (Fig. 1D)."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -7,6 +9,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from vast.analysis.drawing import (
@@ -36,6 +39,8 @@ ARROW = 17.0
 """length of an arrow, in map units"""
 MARK = 1 / 42
 """length of a state's mark, as a share of the longer side of the world"""
+LEAST_RANGE = 1e-6
+"""of values that are told apart by colour"""
 MANY = 300
 """marks above which they are drawn as one image"""
 
@@ -85,17 +90,14 @@ def _spans(poses: Floats) -> tuple[float, float]:
     return width or 1.0, height or 1.0
 
 
-def mark_size(poses: Floats) -> float:
-    """Return the length of a mark in a world in which these poses are."""
-    return max(_spans(poses)) * MARK
-
-
 def colours_for(*values: Floats) -> ScalarMappable:
     """Return a colour scale that covers all but the rarest values."""
     known = np.concatenate(values)
     known = known[np.isfinite(known)]
     low, high = np.percentile(known, [2, 99.5]) if len(known) else (0.0, 1.0)
-    return ScalarMappable(Normalize(low, max(high, low + 1e-6)), VALUES)
+    if high - low < LEAST_RANGE:
+        low, high = low - 0.5, high + 0.5
+    return ScalarMappable(Normalize(low, high), VALUES)
 
 
 def colour_bar(
@@ -113,6 +115,8 @@ def colour_bar(
         bar = figure.colorbar(colours, ax=axes, shrink=0.8, pad=0.02)
     bar.set_label(label, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
+    bar.locator = MaxNLocator(5)
+    bar.update_ticks()
     bar.outline.set_visible(False)
 
 
@@ -160,12 +164,13 @@ def draw_marks(ax: Axes, poses: Floats, values: Floats, colours: ScalarMappable)
     there = np.isfinite(poses[:, :2]).all(axis=1) & np.isfinite(values)
     poses, values = poses[there], values[there]
     turned = np.isfinite(poses[:, 2])
-    size = mark_size(poses) if len(poses) else 1.0
+    size = MARK * max(ax.dataLim.width, ax.dataLim.height)  # of the world, drawn before
     for which, shapes in (
         (turned, arrowheads(poses[turned], size)),
         (~turned, _diamonds(poses[~turned], size / 3)),
     ):
-        marks = PolyCollection(list(shapes), facecolors=colours.to_rgba(values[which]), zorder=2)
+        corners: Any = shapes  # one array: a list of many would be slow
+        marks = PolyCollection(corners, facecolors=colours.to_rgba(values[which]), zorder=2)
         marks.set_linewidth(0)
         marks.set_rasterized(len(shapes) > MANY)
         ax.add_collection(marks)
