@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
+from vast.cli.grid import grid
 from vast.errors import UserError, unknown
 
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
@@ -197,6 +198,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "eval": evaluate,
     "play": play,
     "report": report,
+    "grid": grid,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,
