@@ -122,11 +122,9 @@ class RayPool:
             versions(),
             _own_map(here, config),
         )
-        # Ray gives a task as many OpenMP threads as it has cores.
-        options = {"num_cpus": run.cores, "max_retries": 0, "max_calls": 1}
-        going.task = (
-            ray.remote(_leg_on_node).options(**options).remote(leg, self._given(going, here))
-        )
+        # Ray gives a task as many OpenMP threads as it has cores. A process serves one leg only.
+        remote = ray.remote(num_cpus=run.cores, max_retries=0, max_calls=1)(_leg_on_node)
+        going.task = remote.remote(leg, self._given(going, here))
         going.submitted = time.monotonic()
         going.legs += 1
 
