@@ -185,6 +185,9 @@ def test_every_experiment_declares_valid_runs_at_its_scales(name: str) -> None:
         experiment = experiment_named(name, scale)
         conditions = experiment.conditions()
         assert {condition.task for condition in conditions} == {*experiment.tasks}
+        # Arms that were all alike would compare nothing.
+        configs = [repr(condition.config) for condition in conditions]
+        assert len(set(configs)) == len(configs)
         for probe in experiment.probes:
             assert callable(probe_named(probe))
 

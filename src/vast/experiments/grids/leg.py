@@ -8,7 +8,6 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,17 +42,12 @@ class Leg:
     """the map file of a run that has not begun, if it has one"""
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that results depend on, here."""
-    return {"python": platform.python_version(), **{name: version(name) for name in files.PACKAGES}}
-
-
 def do_leg(leg: Leg, fetch: Callable[[], Files]) -> Files:
     """Do a leg in a directory of its own, and return the files that are new or changed.
 
     UserError if this machine has other versions than the one that asks.
     """
-    here = versions()
+    here = files.versions()
     for name, wanted in leg.versions.items():
         if here.get(name) != wanted:
             raise UserError(

@@ -21,11 +21,10 @@ from vast.experiments.grids.leg import (
     Leg,
     do_leg,
     drop_old_files,
-    versions,
     write_files,
 )
 from vast.experiments.grids.pool import Attempt, described
-from vast.experiments.run_directory import CONFIG
+from vast.experiments.run_directory import CONFIG, versions
 from vast.training.checkpoint import CHECKPOINT
 from vast.training.manifest import DATA_FILE, read_manifest
 
