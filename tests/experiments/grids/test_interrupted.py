@@ -1,6 +1,7 @@
 """A grid that was killed or interrupted ends as one that was left alone; a fork, as a whole run."""
 
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -126,3 +127,18 @@ def test_a_fork_must_continue_what_was_trained(alone: Path, tmp_path: Path) -> N
     with pytest.raises(UserError, match="seed is 0 there, 7 here"):
         fork(trained, tmp_path / "fork", replace(config, seed=7))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_belongs_to_the_interventions_that_have_happened(
+    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A config that was edited after the fact would describe another run."""
+    copy = tmp_path / "run"
+    shutil.copytree(alone / "runs" / "plus-maze-vast-reversed-0", copy)
+    config = copy / "config.json"
+    config.write_text(config.read_text().replace("350:reverse", "340:reverse"))
+    with pytest.raises(SystemExit):
+        vast("resume", copy, "--steps", "510")
+    assert "its interventions must be ['340:reverse'], got ['350:reverse']" in (
+        capsys.readouterr().err
+    )
