@@ -75,6 +75,31 @@ def test_an_interrupted_grid_saves_its_runs_and_goes_on_from_there(
     assert_same_grids(alone, out)
 
 
+def test_jobs_of_slurm_do_the_same_grid_run_by_run(alone: Path, tmp_path: Path) -> None:
+    spec, out = written(tmp_path, FORKED), tmp_path / "slurm"
+    vast("grid", spec, "--out", out, "--slurm", tmp_path / "job.sh")
+    for index in ("1", "0"):
+        vast("grid", out, "--index", index)
+    assert_same_grids(alone, out)
+
+
+def test_the_same_runs_of_another_grid_are_taken_over(
+    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = FORKED.partition("[forks]")[0].replace("steps = 500", "steps = 350")
+    spec = written(tmp_path, text.replace("forks = []", "").replace("arms.plain", "arms.short"))
+    capsys.readouterr()
+    vast("grid", spec, "--out", tmp_path / "other", "--reuse", alone)
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["plus-maze-vast-0: taken over", "plus-maze-short-0: taken over"]
+    assert "2 of 2 runs done" in said[2]
+    for here, there in (("short", "plain"), ("vast", "vast")):
+        copy = tmp_path / "other" / "runs" / f"plus-maze-{here}-0"
+        original = alone / "runs" / f"plus-maze-{there}-0"
+        assert (copy / "config.json").read_bytes() == (original / "config.json").read_bytes()
+        assert_same(copy, original)
+
+
 def test_a_fork_is_the_run_that_was_never_forked(alone: Path, tmp_path: Path) -> None:
     options = ("--preset", "debug", "--steps", "500", "--seed", "0")
     vast(
