@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
+from vast.cli.grid import grid
 from vast.errors import UserError, unknown
 
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
@@ -144,18 +145,23 @@ def report(
 
 
 def tasks() -> None:
-    """List the tasks, agents and presets there are."""
+    """List the tasks, agents, presets and experiments there are."""
     from vast.agents.registry import AGENTS, PRESETS
+    from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named
     from vast.tasks import TASKS
 
     for title, entries in (
         ("tasks", {name: task.about for name, task in TASKS.items()} | OTHERS),
         ("agents", {name: spec.about for name, spec in AGENTS.items()}),
         ("presets", PRESETS),
+        (
+            "experiments, for vast grid",
+            {name: experiment_named(name).about for name in (*EXPERIMENTS, *SAME_RUNS)},
+        ),
     ):
         print(title)
         for name, about in entries.items():
-            print(f"  {name:<20}{about}")
+            print(f"  {name:<26}{about}")
 
 
 OTHERS = {
@@ -199,6 +205,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "eval": evaluate,
     "play": play,
     "report": report,
+    "grid": grid,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,

@@ -21,6 +21,8 @@ READABLE = (1, 2)
 """versions whose configs are understood; checkpoints have a version of their own"""
 CONFIG, METRICS = "config.json", "metrics.jsonl"
 LOG, SAVES = "log.txt", "checkpoints.jsonl"
+PROBES = "probes.json"
+"""what was measured on the trained agent"""
 PACKAGES = ("vast-rl", "torch", "numpy", "numba", "gymnasium", "vizdoom", "ale-py")
 """whose versions are recorded, because results may depend on them"""
 
@@ -32,10 +34,7 @@ def write_config(directory: Path, config: RunConfig) -> None:
         "version": VERSION,
         "config": to_plain(_relative(config)),
         "processor": processor(),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in PACKAGES},
-        },
+        "versions": versions(),
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -52,12 +51,43 @@ def _relative(config: RunConfig) -> RunConfig:
     return replace(config, wad=Path(config.wad).name)
 
 
+def versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    return {
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }
+
+
 def processor() -> str:
     """Return the name of the processor, on which the last digits of results depend."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
+
+
+def read_probes(directory: Path) -> dict[str, Any]:
+    """Return what was measured on the trained agent of a run, by the name of the probe."""
+    path = directory / PROBES
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    return found
+
+
+def write_probes(directory: Path, probes: Mapping[str, Any]) -> None:
+    """Write what was measured on the trained agent of a run."""
+    path = directory / PROBES
+    try:
+        with atomic_write(path) as unfinished:
+            text = json.dumps(probes, indent=1, allow_nan=False) + "\n"
+            unfinished.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
 def read_config(path: Path) -> RunConfig:
