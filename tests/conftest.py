@@ -12,6 +12,8 @@ import gymnasium
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.browser import browser  # noqa: F401 (a fixture)
+
 if TYPE_CHECKING:
     from vast import VaST
     from vast.training.protocol import Env

@@ -12,6 +12,16 @@ from vast.files import atomic_write
 WALL, FLOOR, GOAL, UNKNOWN = "#3c3c3c", "#f3f2ee", "#a9d8a0", "#b4b2ab"
 INKS = ("#2f6db5", "#c8373a", "#3a8f5c", "#b03a9e", "#b5792f", "#4f4f9f")
 """colours of lines"""
+AGENT_COLOURS = {
+    "vast": "#0072b2",
+    "plain-vast": "#56b4e9",
+    "lsh": "#009e73",
+    "mfec": "#e69f00",
+    "nec": "#d55e00",
+    "ddqn": "#cc79a7",
+}
+"""one colour per agent in all pictures, told apart by colour-blind readers (Okabe & Ito 2008);
+plain VaST is VaST without extensions"""
 DOTS_PER_INCH = 160
 TITLE, SMALL = 10, 8.5
 """font sizes"""
