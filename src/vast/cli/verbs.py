@@ -141,6 +141,43 @@ def report(
     print(f"wrote {out}")
 
 
+def compare(
+    directories: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    metric: str = "eval/reward_per_step",
+    score: str = "last-third",
+    until: int | None = None,
+    threshold: float | None = None,
+    against: str | None = None,
+    json: Path | None = None,
+) -> None:
+    """Compare the arms of runs or grids, with seeds as units (docs/statistics.md).
+
+    Args:
+        directories: run directories, or grids
+        metric: what is compared, by its name in metrics.jsonl
+        score: a run as one number: last-third (mean of the last third of the tests) or area
+        until: compare up to this step; by default up to the end of the shortest run of a task
+        threshold: of the steps to a threshold; by default 90 % of the way to the best arm
+        against: compare only this arm with each other one
+        json: also write everything to this file
+    """
+    from vast.analysis.comparison import compare as compared
+    from vast.analysis.comparison_table import show, write_json
+    from vast.experiments.results import load_runs
+
+    if not directories:
+        raise UserError("compare needs one run directory or grid, or more")
+    found = compared(
+        load_runs(directories), metric, score, until=until, threshold=threshold, against=against
+    )
+    if json is not None:
+        with _writing(json):
+            write_json(found, json)
+    show(found)
+    if json is not None:
+        print(f"wrote {json}")
+
+
 def tasks() -> None:
     """List the tasks, agents and presets there are."""
     from vast.agents.registry import AGENTS, PRESETS
@@ -197,6 +234,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "eval": evaluate,
     "play": play,
     "report": report,
+    "compare": compare,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,
