@@ -112,4 +112,3 @@ def _named(records: Sequence[RunRecord]) -> dict[tuple[str, str, int], RunRecord
                 raise UserError(f"seed {run.seed} of {key[1]!r} on {task} is given twice")
             found[key] = run
     return found
-
