@@ -141,7 +141,7 @@ TASKS = by_name(
             "t-maze",
             # Episodes start exactly at the start: nothing is random in this task.
             {**STEP_PENALTY, "turn_steps": 0, "random_steps": 0},
-            paper=Scale(300_000),
+            paper=Scale(50_000),  # until the forced run
             cpu=minutes(10_000),
             best_return=0.80,  # 6 steps forward, 4 to the right and 11 forward
         ),
@@ -187,7 +187,7 @@ TASKS = by_name(
             "to the end of any arm: horizontal ones reward, vertical ones punish (Fig. 6)",
             "plus-maze",
             {"living_reward": 0.0},
-            paper=Scale(400_000),
+            paper=Scale(500_000),
             cpu=minutes(30_000),
         ),
         Task(

@@ -11,6 +11,7 @@ from tests.agents.worlds import TINY, Wanderer, assigned, tiny_agent, with_train
 from tests.planning.models import Step, assert_counts, assert_sound
 from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import ExtensionsConfig, ReplayConfig, VaSTConfig
+from vast.experiments.config import default_run
 
 EVENTS = ["step"] * 12 + ["terminal", "truncated", "cut", "train"]
 
@@ -105,3 +106,51 @@ def test_shifted_outcomes_are_forgotten_so_that_the_invariant_says_something() -
     assert life.agent.replay.state_dict(frames=False)["forgotten"].any()
     life.assert_table()
     life.agent.close()
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+@pytest.mark.parametrize("horizon", [None, 50.0])
+def test_a_small_replay_that_deletes_what_it_loses_forgets_the_rewards_of_old(
+    deleted: bool, horizon: float | None
+) -> None:
+    """Fig. 6A: after a reversal, a replay's length of steps replaces all that was counted."""
+    config = replace(
+        with_training(retabulate=5),
+        replay=ReplayConfig(60, delete_evicted=deleted),
+        extensions=ExtensionsConfig(reward_horizon=horizon),
+    )
+    agent = tiny_agent(config)
+    life = Wanderer(agent)
+    life.live(150)
+    life.sign = -1.0
+    life.live(150)
+    agent.plan_fully()
+    counted = agent.table.n_transitions
+    assert (counted <= 60) if deleted else (counted > 200)
+    if deleted:
+        assert_counts(agent.table, assigned(agent))
+    rewards = [
+        agent.table.mean_reward(state, action)
+        for state in agent.table.states()
+        for action in range(4)
+        if agent.table.count(state, action)
+    ]
+    if horizon is None:
+        assert (max(rewards) <= 1e-9) is deleted
+    values = [agent.table.value(state) for state in agent.table.states()]
+    if deleted:
+        assert max(values) <= 1e-9
+    assert_sound(agent.table)
+    agent.close()
+
+
+def test_deleting_what_is_lost_goes_with_every_extension() -> None:
+    extensions = replace(
+        default_run("plus-maze", "vast", "cpu").settings.extensions, outcome_shift=1
+    )
+    config = replace(TINY, replay=ReplayConfig(60, delete_evicted=True), extensions=extensions)
+    agent = tiny_agent(with_training(config, retabulate=5))
+    Wanderer(agent).live(300)
+    assert agent.replay.oldest > 200
+    assert_counts(agent.table, assigned(agent))
+    agent.close()

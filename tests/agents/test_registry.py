@@ -104,14 +104,63 @@ def test_what_agents_are_compared_in_is_the_same_for_all(name: str, task: str, p
     assert mine.settings.exploration == theirs.settings.exploration
     assert mine.settings.resize == theirs.settings.resize
     assert mine.settings.history == theirs.settings.model.history
+    assert mine.settings.discount == theirs.settings.planning.discount
     assert mine.loop == theirs.loop
     assert mine.steps == theirs.steps
 
 
-def test_the_plus_maze_has_the_papers_schedule() -> None:
-    for name in BASELINES:
-        exploration = default_run("plus-maze", name, "paper").settings.exploration
+@presets
+@tasks
+@pytest.mark.parametrize("name", ["nec", "ddqn"])
+def test_agents_with_a_network_have_the_same_network_and_replay(
+    name: str, task: str, preset: str
+) -> None:
+    theirs = default_run(task, "vast", preset).settings
+    mine = default_run(task, name, preset).settings
+    assert mine.network == theirs.model.network
+    assert mine.replay == theirs.replay.capacity
+    assert mine.compressed == theirs.replay.compressed
+
+
+@presets
+@tasks
+def test_planners_have_the_same_budget(task: str, preset: str) -> None:
+    config = default_run(task, "vast", preset).settings
+    mine, planning = default_run(task, "lsh", preset).settings, config.planning
+    steps = 1000 * config.training.every
+    training = steps // config.training.every * planning.backups_per_training
+    assert steps * mine.backups_per_step == steps * planning.backups_per_step + training
+    assert mine.min_priority == planning.min_priority
+
+
+@tasks
+@pytest.mark.parametrize("preset", ["paper", "cpu"])
+def test_no_memory_is_smaller_than_the_replay_of_the_mazes(task: str, preset: str) -> None:
+    for name in ("mfec", "nec"):
+        mine = default_run(task, name, preset).settings
+        assert mine.capacity == 500_000  # entries per action
+        assert mine.index == "inverted"
+
+
+@tasks
+@pytest.mark.parametrize("preset", ["paper", "cpu"])
+def test_beta_reaches_its_final_value_when_the_task_ends_and_not_before(
+    task: str, preset: str
+) -> None:
+    config = default_run(task, "ddqn", preset).settings
+    steps = TASKS[task].scale(preset).steps
+    assert config.beta_at(config.exploration.burn_in) == 0.5
+    assert config.beta_at((config.exploration.burn_in + steps) // 2) == pytest.approx(0.75)
+    assert config.beta_at(steps - 1) < 1.0 == config.beta_at(steps)
+
+
+@agents
+def test_small_mazes_have_the_papers_schedule(agent: str) -> None:
+    for task, steps in (("plus-maze", 500_000), ("t-maze", 50_000)):
+        run = default_run(task, agent, "paper")
+        exploration = run.settings.exploration
         assert (exploration.burn_in, exploration.anneal_steps) == (10_000, 40_000)
+        assert run.steps == steps
 
 
 @baselines

@@ -264,11 +264,65 @@ def test_metrics_are_of_the_time_since_the_last_row() -> None:
     assert "train/free_energy" not in agent.metrics()
 
 
+def test_steps_of_a_burn_in_that_is_tabulated_at_its_end_revisit_nothing() -> None:
+    config = replace(TINY, tabulate_burn_in=False, exploration=exploring(60))
+    agent = tiny_agent(with_training(config, every=10**6))
+    life = Wanderer(agent)
+    life.live(59)
+    assert agent.table.n_transitions == 0
+    life.live(41)
+    agent.plan_fully()
+    assert agent.table.n_transitions > 80
+    met, again = agent._visits.counts().tolist()
+    # The last steps of the burn-in waited no longer than random steps do later.
+    assert 40 - 7 <= met <= 40 + config.encode_batch + 2
+    # Most pairs of eight states were met in the burn-in.
+    assert again > met / 2
+
+
+def test_the_lookup_distance_is_that_of_the_action_that_was_sought_farthest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agent = tiny_agent(replace(TINY, exploration=exploring(0, 0.0, 0.0)))
+    found = ActionValues(np.zeros(4), np.array([0, 2, 7, -1]))
+    monkeypatch.setattr(agent._decisions, "estimate", lambda state: found)
+    Wanderer(agent).step()
+    assert agent.metrics()["table/lookup_distance"] == 7.0
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_reassigned_frames_of_minibatches_and_frames_encoded_again_are_counted_apart(
+    overlap: bool,
+) -> None:
+    agent = tiny_agent(with_training(retabulate=20, overlap=overlap))
+    expected: dict[str, list[float]] = {"reassigned": [], "retabulated": []}
+    use = agent._states_to_revise
+
+    def watch(result: Any) -> Any:
+        states, assigned = agent.replay.states(result.numbers)
+        changed = assigned & (states != result.codes)
+        sampled = np.arange(len(changed)) < result.sampled
+        for name, part in (("reassigned", sampled), ("retabulated", ~sampled)):
+            expected[name] += changed[part & assigned].tolist()
+        assert len(changed) - result.sampled <= 20
+        return use(result)
+
+    agent._states_to_revise = watch  # type: ignore[method-assign]
+    Wanderer(agent).live(110)
+    agent.close()
+    assert agent.replay.oldest == 0
+    metrics = agent.metrics()
+    for name, changes in expected.items():
+        assert metrics[f"table/{name}"] == pytest.approx(np.mean(changes))
+    assert 0 < metrics["table/reassigned"] != metrics["table/retabulated"] > 0
+
+
 def test_nothing_is_reassigned_by_an_encoder_that_does_not_change() -> None:
     still = replace(TINY.model, learning_rate=1e-30)
     agent = tiny_agent(with_training(replace(TINY, model=still), retabulate=20))
     Wanderer(agent).live(120)
-    assert agent.metrics()["table/reassigned"] == 0.0
+    metrics = agent.metrics()
+    assert metrics["table/reassigned"] == metrics["table/retabulated"] == 0.0
 
 
 def test_without_reassignment_states_stay_as_they_were_first() -> None:

@@ -93,6 +93,8 @@ class Wanderer:
 
     def __init__(self, agent: VaST, seed: int = 0) -> None:
         self.agent = agent
+        self.sign = 1.0
+        """of all rewards, which are never negative before"""
         self._rng = np.random.default_rng(seed)
         self._at = np.zeros(2, int)
 
@@ -103,7 +105,7 @@ class Wanderer:
             self.agent.begin(picture(*self._at))
         action = self.agent.decide()
         self._at = np.clip(self._at + MOVES[action], 0, SIZE - 1)
-        reward = float(self._at.sum()) / 4
+        reward = self.sign * float(self._at.sum()) / 4
         self.agent.observe(
             action, reward, picture(*self._at), end == "terminal", end == "truncated"
         )

@@ -79,6 +79,16 @@ def test_a_config_that_version_1_wrote_is_read() -> None:
     assert read_config(path) == replace(default_run("t-maze", "vast", "cpu"), steps=4000)
 
 
+def test_a_config_without_initialisation_is_of_the_time_when_there_was_one_only() -> None:
+    for agent in ("vast", "nec", "ddqn"):
+        settings = to_plain(default_run("plus-maze", agent, "paper").settings)
+        network = (settings["model"] if agent == "vast" else settings)["network"]
+        assert network.pop("initialisation") == "xavier"
+        old = upgraded(settings)
+        network = (old["model"] if agent == "vast" else old)["network"]
+        assert network["initialisation"] == "torch"
+
+
 @pytest.mark.parametrize("ours", [None, "all", 3])
 def test_extensions_that_are_no_dictionary_are_refused_in_one_line(
     ours: Any, tmp_path: Path

@@ -1,6 +1,7 @@
 """Every preset of every agent trains on every task: it learns, plans, saves and is tested."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from vast.agents.registry import AGENTS, PRESETS
+from vast.cli.train import parse_train
 from vast.experiments.config import default_run
 from vast.planning import TransitionTable
 from vast.tasks import TASKS, make_env
@@ -58,6 +60,23 @@ def test_it_trains_plans_saves_and_is_tested(
         config = with_changes(config, {**CUT_NETWORK, **early, **short})
     else:
         config = with_changes(config, CUT)
+    assert_it_learns(name, config, env, test_env, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"model.prior": "fixed"}, {"planning.planner": "background"}]
+)
+def test_plain_vast_and_its_arms_train_on_every_task(
+    worlds: tuple[str, Env, Env], changes: dict[str, Any], tmp_path: Path
+) -> None:
+    task, env, test_env = worlds
+    _, run = parse_train([task, "--plain"])
+    assert run.settings == replace(default_run(task, "vast", "cpu").settings, extensions=())
+    config = with_changes(run.settings, {**CUT_VAST, "training.burst": 2, **changes})
+    assert_it_learns("vast", config, env, test_env, tmp_path)
+
+
+def assert_it_learns(name: str, config: Any, env: Env, test_env: Env, tmp_path: Path) -> None:
     agent = AGENTS[name].agent_class(env, config=config)
     agent.learn(STEPS)
     metrics = agent.metrics()

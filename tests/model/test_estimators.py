@@ -21,7 +21,12 @@ from vast.model.free_energy import gaussian_cost
 NAMES: tuple[EstimatorName, ...] = get_args(EstimatorName)
 HARD: tuple[EstimatorName, ...] = ("straight-through", "score-function")
 TINY = NetworkConfig(
-    kind="mlp", mlp_hidden=(5,), transition_hidden=(4,), signed_code=True, vector_scale=2.0
+    kind="mlp",
+    initialisation="torch",
+    mlp_hidden=(5,),
+    transition_hidden=(4,),
+    signed_code=True,
+    vector_scale=2.0,
 )
 D, SHAPE, LENGTH = 3, (2,), 2
 LIMIT = 4.5

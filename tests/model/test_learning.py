@@ -124,7 +124,7 @@ def test_long_gradients_are_cut() -> None:
         tab.train(data)
         gradients = [p.grad.flatten() for p in tab.model.parameters() if p.grad is not None]
         norms.append(torch.cat(gradients).norm().item())
-    assert norms[0] > 2
+    assert norms[0] > 1.5
     assert norms[1] == pytest.approx(1, rel=1e-4)
 
 

@@ -115,8 +115,9 @@ class TableConfig(AgentConfig):
     """p_min: a state whose |U - V| is smaller is not queued; supplement"""
     planner: Planner = "inline"
     """inline: deterministic; background: in a thread of its own, as the paper's process"""
-    backups_per_step: int = 1000
-    """budget of inline planning after each environment step; ours"""
+    backups_per_step: int = 10_000
+    """budget of inline planning after each environment step; ours. Presets add what VaST may spend
+    after training steps"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

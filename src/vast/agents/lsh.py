@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vast.agents.config import TableConfig
 from vast.agents.encoders import StateEncoder
-from vast.agents.presets import shared
+from vast.agents.presets import shared_with_table
 from vast.agents.projection import Projection
 from vast.agents.table import TableAgent
 from vast.checks import between
@@ -40,7 +40,7 @@ PRESETS: dict[str, dict[str, Any]] = {"paper": {}, "cpu": {}, "debug": {"n_bits"
 
 def preset(name: str, task: str | None, shape: tuple[int, ...]) -> LSHConfig:
     """Return the config of a preset."""
-    return LSHConfig(**shared(name, task, shape), **PRESETS[name])
+    return LSHConfig(**shared_with_table(name, task, shape), **PRESETS[name])
 
 
 class RandomProjections:

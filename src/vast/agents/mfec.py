@@ -37,7 +37,7 @@ class MFECConfig(NeighbourConfig):
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"index": "inverted"},
-    "cpu": {"capacity": 50_000},
+    "cpu": {"index": "inverted"},
     "debug": {"projection": 8, "capacity": 60},
 }
 """what each preset sets beside what all agents share"""

@@ -28,7 +28,11 @@ class Network(nn.Module):
         super().__init__()
         self.observations = Observations(shape)
         frame = self.observations.frame
-        self.encoder = built(lambda: encoder(frame, history, outputs, config), generator)
+        self.encoder = built(
+            lambda: encoder(frame, history, outputs, config),
+            generator,
+            initialisation=config.initialisation,
+        )
 
     def forward(self, histories: NDArray[Any]) -> Tensor:
         """Return the outputs."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from vast.agents.base import Agent
 
 PRESETS = {
-    "paper": "hyperparameters as published",
+    "paper": "hyperparameters as published; docs/fidelity.md lists what differs",
     "cpu": "learns in minutes on two cores",
     "debug": "seconds, to see that everything runs",
 }

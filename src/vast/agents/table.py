@@ -33,7 +33,7 @@ def make_sweeper(table: TransitionTable, planner: str, backups_per_step: int) ->
 
 
 class Visits:
-    """Counts the state-action pairs tabulated, and how many of them were revisits (Fig. 4B)."""
+    """Counts the state-action pairs met, and how many of them were revisits (Fig. 4B)."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(2, np.int64)
@@ -161,7 +161,8 @@ class TableAgent(Agent):
     def _best_action(self) -> int:
         state = self._current_state()
         action, estimate = self._decisions.choose(state, self._frames.newest, self._rng)
-        self._means.add("table/lookup_distance", float(estimate.distances.mean()))
+        # m of the action for which the search went farthest, as in the authors' code (Fig. S1C)
+        self._means.add("table/lookup_distance", float(estimate.distances.max()))
         return action
 
     def _current_state(self) -> int:

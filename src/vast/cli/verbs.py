@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
+from vast.cli.grid import grid
 from vast.errors import UserError, unknown
 
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
@@ -235,6 +236,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "play": play,
     "report": report,
     "compare": compare,
+    "grid": grid,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,

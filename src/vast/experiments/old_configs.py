@@ -1,4 +1,4 @@
-"""Configs that earlier versions wrote: one table of old and new keys."""
+"""Configs that earlier versions wrote: old and new keys, and what a missing key meant."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,4 +31,8 @@ def upgraded(settings: Mapping[str, Any]) -> dict[str, Any]:
         target = new.get(part, {})
         if isinstance(holder, dict) and field in holder and isinstance(target, dict):
             new[part] = {**target, name: holder.pop(field)}
+    for owner in (new, new.get("model")):
+        if isinstance(owner, dict) and isinstance(owner.get("network"), Mapping):
+            # The only one there was when the field did not exist.
+            owner["network"] = {"initialisation": "torch", **owner["network"]}
     return new

@@ -29,9 +29,6 @@ from vast.experiments.spec import Condition
 from vast.training.metrics import CLOCKS, read_metrics
 
 FORMAT, VERSION = "vast record", 1
-PROBES = "probes.json"
-"""in a run directory: what was measured on the trained agent"""
-
 Column = NDArray[np.float64]
 
 
@@ -114,7 +111,6 @@ def load_run(directory: Path, condition: Condition | None = None) -> RunRecord:
     content = json.loads((directory / run_directory.CONFIG).read_text(encoding="utf-8"))
     path = directory / run_directory.METRICS
     rows = [row for row in read_metrics(path) if row["step"] <= config.steps]
-    probes = directory / PROBES
     return RunRecord(
         task=config.task,
         arm=condition.arm if condition else config.agent,
@@ -127,7 +123,7 @@ def load_run(directory: Path, condition: Condition | None = None) -> RunRecord:
         versions=content.get("versions", {}),
         processor=content.get("processor", ""),
         metrics=columns(rows),
-        probes=json.loads(probes.read_text(encoding="utf-8")) if probes.exists() else {},
+        probes=run_directory.read_probes(directory),
     )
 
 

@@ -21,6 +21,8 @@ READABLE = (1, 2)
 """versions whose configs are understood; checkpoints have a version of their own"""
 CONFIG, METRICS = "config.json", "metrics.jsonl"
 LOG, SAVES = "log.txt", "checkpoints.jsonl"
+PROBES = "probes.json"
+"""what was measured on the trained agent"""
 PACKAGES = ("vast-rl", "torch", "numpy", "numba", "gymnasium", "vizdoom", "ale-py")
 """whose versions are recorded, because results may depend on them"""
 
@@ -58,6 +60,29 @@ def processor() -> str:
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
+
+
+def read_probes(directory: Path) -> dict[str, Any]:
+    """Return what was measured on the trained agent of a run, by the name of the probe."""
+    path = directory / PROBES
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    return found
+
+
+def write_probes(directory: Path, probes: Mapping[str, Any]) -> None:
+    """Write what was measured on the trained agent of a run."""
+    path = directory / PROBES
+    try:
+        with atomic_write(path) as unfinished:
+            text = json.dumps(probes, indent=1, allow_nan=False) + "\n"
+            unfinished.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
 def read_config(path: Path) -> RunConfig:

@@ -1,7 +1,7 @@
 """Runs that can be stopped at any time and resumed exactly."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from vast.agents.registry import agent_named
 from vast.errors import UserError
 from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig, planned_interventions
+from vast.experiments.interventions import parse_intervention
 from vast.experiments.lock import LOCK, locked, require_unlocked
 from vast.experiments.own_map import COPIES, hashed, map_copied, require_intact
 from vast.experiments.run_log import warnings_to
@@ -30,6 +31,11 @@ from vast.training.trainer import Trainer
 
 SAVE_SECONDS = 60.0
 """between two checkpoints"""
+
+
+def never() -> bool:
+    """Return False: nobody asks the run to stop."""
+    return False
 
 
 class Run:
@@ -63,8 +69,11 @@ class Run:
 
     # --- training ---------------------------------------------------------------------------------
 
-    def train(self) -> bool:
-        """Train up to the number of steps in the config; return False if it was interrupted."""
+    def train(self, stop: Callable[[], bool] = never, save_seconds: float | None = None) -> bool:
+        """Train up to the number of steps in the config; return False if it was interrupted.
+
+        `stop` is asked after each step, and interrupts it as a signal does.
+        """
         with (
             limited_threads(self.config.threads),
             MetricsLog(self.directory / files.METRICS) as metrics,
@@ -76,8 +85,9 @@ class Run:
             callbacks = (
                 ShowProgress(progress),
                 WriteMetrics(metrics),
-                SaveRegularly(lambda: self._save(metrics), SAVE_SECONDS),
+                SaveRegularly(lambda: self._save(metrics), save_seconds or SAVE_SECONDS),
                 StopWhen(interrupted),
+                StopWhen(stop),
             )
             done = self._trainer.run(self.config.steps, callbacks)
             self._save(metrics)
@@ -115,6 +125,7 @@ class Run:
         state: StateDict = {
             **self._trainer.state_dict(),
             "task": self.config.task,
+            "interventions": self._happened(self._trainer.intervened),
             "metrics_offset": metrics.sync(),
         }
         saved = self._checkpoint.save(state, self.agent.frame_store)
@@ -133,6 +144,7 @@ class Run:
             return
         state, frames = self._load()
         with checkpoint_errors(self._checkpoint.folder):
+            self._require_past(state)
             self._trainer.load_state_dict(state, frames)
             self._offset = int(state["metrics_offset"])
         check_rows(self.directory / files.METRICS, self._offset)
@@ -141,6 +153,18 @@ class Run:
                 f"steps must be at least {self.agent.steps}, where the run is already, "
                 f"got {self.config.steps}"
             )
+
+    def _happened(self, count: int) -> list[str]:
+        """Return the first interventions of the run, in the order of their steps."""
+        steps = {text: parse_intervention(text)[0] for text in self.config.interventions}
+        return sorted(self.config.interventions, key=lambda text: steps[text])[:count]
+
+    def _require_past(self, state: StateDict) -> None:
+        """Raise ValueError unless what happened to the agent so far is what the config says."""
+        past = state.get("interventions")  # checkpoints of before do not say
+        config = self._happened(int(state["intervened"]))
+        if past is not None and past != config:
+            raise ValueError(f"its interventions must be {config}, got {past}")
 
     def load_agent(self) -> None:
         """Restore the agent and its environment's settings, to look at rather than to train."""
@@ -173,8 +197,16 @@ def opened(directory: Path, config: RunConfig) -> Iterator[Run]:
         yield run
 
 
-def train(directory: Path, config: RunConfig) -> bool:
-    """Start a run, or resume the one in the directory; return False if it was interrupted."""
+def train(
+    directory: Path,
+    config: RunConfig,
+    stop: Callable[[], bool] = never,
+    save_seconds: float | None = None,
+) -> bool:
+    """Start a run, or resume the one in the directory; return False if it was interrupted.
+
+    `stop` is asked after each step, and interrupts it as a signal does.
+    """
     config = hashed(config)
     require_unlocked(directory)
     _require_place(directory, config)
@@ -187,7 +219,7 @@ def train(directory: Path, config: RunConfig) -> bool:
         run.restore()
         files.write_config(directory, placed)
         begin_log()
-        return run.train()
+        return run.train(stop, save_seconds)
 
 
 @contextmanager

@@ -126,7 +126,9 @@ class Experiment:
             if fork not in self.forks:
                 raise unknown("fork", fork, self.forks)
             config = replace(whole, interventions=(*whole.interventions, *self.forks[fork]))
-            found.append(Condition(whole.task, name, fork, label, seeds, config, self.probes))
+            found.append(
+                Condition(whole.task, name, fork, label, seeds, config, self.probes, self.fork_at)
+            )
         return found
 
     def _config(self, task: str, arm: Arm) -> RunConfig:
@@ -154,6 +156,8 @@ class Condition:
     config: RunConfig
     """with seed 0"""
     probes: tuple[str, ...] = ()
+    begins: int = 0
+    """the step at which a fork begins"""
 
     def __post_init__(self) -> None:
         at_least(0, **{f"a seed of arm {self.arm!r}": min(self.seeds, default=0)})

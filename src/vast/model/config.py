@@ -8,6 +8,8 @@ from vast.errors import UserError
 from vast.model.codes import MAX_BITS
 
 NetworkKind = Literal["conv", "mlp"]
+Initialisation = Literal["xavier", "torch"]
+Prior = Literal["learned", "fixed"]
 EstimatorName = Literal["concrete", "straight-through", "score-function"]
 
 
@@ -17,6 +19,9 @@ class NetworkConfig:
 
     kind: NetworkKind = "conv"
     """convolutional as in the paper, or multilayer perceptrons, for small images and for vectors"""
+    initialisation: Initialisation = "xavier"
+    """xavier: weights uniform within sqrt(6 / (inputs + outputs)), biases 0, as in the authors'
+    code; torch: both uniform within 1 / sqrt(inputs), PyTorch's default; ours"""
     conv_channels: tuple[int, ...] = (32, 64, 64)
     """channels of the encoder's convolutions; Mnih et al. 2015, as in the paper"""
     conv_filters: tuple[int, ...] = (8, 4, 3)
@@ -46,6 +51,7 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         one_of(get_args(NetworkKind), kind=self.kind)
+        one_of(get_args(Initialisation), initialisation=self.initialisation)
         if not len(self.conv_channels) == len(self.conv_filters) == len(self.conv_strides):
             raise UserError(
                 "conv_channels, conv_filters and conv_strides must have the same length, got "
@@ -80,6 +86,9 @@ class ModelConfig:
     standardise: bool = False
     """show the encoder (x - mean) / std instead of x, both computed from the frames passed to
     `fit_standardisation`; ours"""
+    prior: Prior = "learned"
+    """learned: the transition networks and the initial distribution, as in the paper; fixed: every
+    bit is 1 with probability 1/2, a VAE's prior, for comparison only"""
     posterior_temperature: float = 2 / 3
     """lambda_1, of the Concrete samples and their entropy; supplement"""
     prior_temperature: float = 1 / 2
@@ -108,6 +117,7 @@ class ModelConfig:
         between(1, MAX_BITS, n_bits=self.n_bits)
         at_least(0, history=self.history)
         one_of(get_args(EstimatorName), estimator=self.estimator)
+        one_of(get_args(Prior), prior=self.prior)
         positive(
             posterior_temperature=self.posterior_temperature,
             prior_temperature=self.prior_temperature,

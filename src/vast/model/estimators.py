@@ -155,7 +155,12 @@ class ScoreFunction(Estimator):
         self, config: ModelConfig, inputs: int, generator: torch.Generator, dtype: torch.dtype
     ) -> None:
         super().__init__(config, inputs, generator, dtype)
-        self.baseline = built(lambda: mlp((inputs, BASELINE_UNITS, 2)), generator, dtype)
+        self.baseline = built(
+            lambda: mlp((inputs, BASELINE_UNITS, 2)),
+            generator,
+            dtype,
+            config.network.initialisation,
+        )
         like = torch.zeros(2, dtype=dtype, device=generator.device)
         self.register_buffer("mean", like)
         self.register_buffer("variance", torch.zeros_like(like))

@@ -83,10 +83,11 @@ class Model(nn.Module):
         self.observations = Observations(shape, config.standardise, memory_format)
         self.observations.to(generator.device, dtype)
         frame = self.observations.frame
-        self.encoder = built(lambda: encoder(frame, config.history, d, network), generator, dtype)
-        self.decoder = built(lambda: decoder(frame, d, network), generator, dtype)
+        drawn = generator, dtype, network.initialisation
+        self.encoder = built(lambda: encoder(frame, config.history, d, network), *drawn)
+        self.decoder = built(lambda: decoder(frame, d, network), *drawn)
         self.transitions = built(
-            lambda: TransitionNetworks(d, n_actions, network.transition_hidden), generator, dtype
+            lambda: TransitionNetworks(d, n_actions, network.transition_hidden), *drawn
         )
         set_memory_format(self, memory_format)
         self.initial = nn.Parameter(torch.zeros(d, device=generator.device, dtype=dtype))
@@ -180,6 +181,8 @@ class Model(nn.Module):
 
     def _prior(self, before: Tensor, counts: list[int]) -> Tensor:
         """Return the logits of p(s_t | a_t, s_{t-1}), then those of pi for first frames."""
+        if self.config.prior == "fixed":
+            return torch.zeros_like(before)
         *taken, begins = counts
         priors: list[Tensor] = self.transitions(before[: sum(taken)], taken)
         if begins:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vast.errors import UserError
-from vast.model.config import NetworkConfig
+from vast.model.config import Initialisation, NetworkConfig
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -176,20 +176,27 @@ def _image(frame: FrameShape) -> FrameShape:
 
 
 def built(
-    build: Callable[[], M], generator: torch.Generator, dtype: torch.dtype = torch.float32
+    build: Callable[[], M],
+    generator: torch.Generator,
+    dtype: torch.dtype = torch.float32,
+    initialisation: Initialisation = "xavier",
 ) -> M:
     """Return a module on the generator's device, with all weights drawn from that generator.
 
     PyTorch initialises new layers from its global generator. They are therefore made on the meta
-    device, without values, first. The distribution is PyTorch's default: uniform within
-    1 / sqrt(inputs).
+    device, without values, first.
     """
     with torch.device("meta"):
         module = build()
     module = module.to_empty(device=generator.device).to(dtype)
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):
-            bound = 1 / math.sqrt(layer.weight[0].numel())
-            for parameter in layer.parameters(recurse=False):
-                nn.init.uniform_(parameter, -bound, bound, generator=generator)
+            assert layer.bias is not None
+            if initialisation == "xavier":
+                nn.init.xavier_uniform_(layer.weight, generator=generator)
+                nn.init.zeros_(layer.bias)
+            else:
+                bound = 1 / math.sqrt(layer.weight[0].numel())
+                nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+                nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
     return module

@@ -211,7 +211,7 @@ def _left(
         seconds = (total - step) / per_second
         if burst_left and burst_speed:
             seconds += burst_left / burst_speed
-        parts.append(f"{_duration(seconds)} left")
+        parts.append(f"{duration(seconds)} left")
     if burst_left and not burst_speed:
         parts.append(f"then a burst of {burst_left:,} training steps")
     elif burst_left:
@@ -227,7 +227,8 @@ def _words(value: float | str) -> str:
     return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 100 else f"{value:.3g}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -71,6 +71,11 @@ class Trainer:
         """Time spent in this run, including earlier processes."""
         return self._wall + time.perf_counter() - self._begun
 
+    @property
+    def intervened(self) -> int:
+        """How many interventions have happened, in the order of their steps."""
+        return self._intervened
+
     def run(self, total: int, callbacks: Iterable[Callback] = ()) -> bool:
         """Go on until `total` steps in all; return False if a callback stopped it before."""
         agent, callbacks = self.agent, tuple(callbacks)

@@ -50,7 +50,7 @@ class NECConfig(NeighbourConfig, ReplayAgentConfig):
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"index": "inverted"},
     # A small embedding is quick to look up.
-    "cpu": {"embedding": 32, "capacity": 50_000, "train_interval": 8, "learning_rate": 1e-4},
+    "cpu": {"index": "inverted", "embedding": 32, "train_interval": 8, "learning_rate": 1e-4},
     "debug": {"embedding": 8, "neighbours": 5, "capacity": 60, "n_steps": 20, "batch": 8},
 }
 """what each preset sets beside what all agents share"""

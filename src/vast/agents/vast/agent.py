@@ -155,11 +155,22 @@ class VaST(TableAgent):
         return self.table.sweep()
 
     def _count_revisits(self, added: TransitionBatch) -> None:
-        """Count the state-action pairs that had been met before (Fig. 4B)."""
-        pairs = Counter(zip(added.states.tolist(), added.actions.tolist(), strict=True))
-        # A pair is new if all its transitions are among those just added.
-        new = sum(self.table.count(*pair) == count for pair, count in pairs.items())
-        self._visits.add(pairs.total(), pairs.total() - new)
+        """Count the state-action pairs that had been met before (Fig. 4B), as they are met.
+
+        Steps that waited for their states longer than `encode_batch`, as those of a burn-in that is
+        tabulated at its end, do not count: there was nothing yet that they could have revisited.
+        """
+        pairs = list(zip(added.states.tolist(), added.actions.tolist(), strict=True))
+        # A pair is new if all its transitions are among those just added, but only once.
+        new = {pair for pair, n in Counter(pairs).items() if self.table.count(*pair) == n}
+        waited_since = self.replay.end - 2 - self.config.encode_batch
+        met = revisited = 0
+        for pair, number in zip(pairs, added.numbers.tolist(), strict=True):
+            if number >= waited_since:
+                met += 1
+                revisited += pair not in new
+            new.discard(pair)
+        self._visits.add(met, revisited)
 
     def _count_end(self, action: int) -> None:
         """Count the pair that ended an episode, unless its frame waits and is counted later."""
@@ -243,11 +254,9 @@ class VaST(TableAgent):
             self._trainable.publish()
         # lines 21-22: `Tabulator.train_and_encode`
         numbers, states = self._states_to_revise(result)
-        revision = self.replay.reassign(numbers, states)  # lines 23-30
+        self.replay.reassign(numbers, states)  # lines 23-30
         # line 31: `Tabulator.train_and_encode`, which also returned these states
         # lines 32-34: `Trainer.run` goes on with the next step
-        if revision.frames:
-            self._means.add("table/reassigned", revision.share, revision.frames)
         self._plan_after_training()
 
     def _states_to_revise(self, result: TrainResult) -> tuple[Numbers, NDArray[np.uint64]]:
@@ -259,7 +268,13 @@ class VaST(TableAgent):
         stored = result.numbers >= self.replay.oldest
         numbers, codes = result.numbers[stored], result.codes[stored]
         states, assigned = self.replay.states(numbers)
-        return numbers[assigned], self.extensions.retag(codes, states)[assigned]
+        new = self.extensions.retag(codes, states)
+        sampled = np.flatnonzero(stored) < result.sampled
+        for name, part in (("reassigned", sampled), ("retabulated", ~sampled)):
+            changed = (new != states)[part & assigned]
+            if len(changed):
+                self._means.add(f"table/{name}", float(changed.mean()), len(changed))
+        return numbers[assigned], new[assigned]
 
     def _plan_after_training(self, steps: int = 1) -> None:
         """Spend the budget of these training steps; in the background, planning goes on anyway."""
@@ -300,6 +315,7 @@ class VaST(TableAgent):
                 "terms": list(result.terms),
                 "numbers": result.numbers,
                 "codes": result.codes,
+                "sampled": result.sampled,
             },
         }
 
@@ -316,5 +332,7 @@ class VaST(TableAgent):
         self._async.restore(
             None
             if saved is None
-            else TrainResult(Terms(*saved["terms"]), saved["numbers"], saved["codes"])
+            else TrainResult(
+                Terms(*saved["terms"]), saved["numbers"], saved["codes"], int(saved["sampled"])
+            )
         )

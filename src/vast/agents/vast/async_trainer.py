@@ -40,6 +40,8 @@ class TrainResult(NamedTuple):
     """of the frames of the minibatch, then of those encoded again"""
     codes: NDArray[np.uint64]
     """their new codes"""
+    sampled: int
+    """how many of them, the first ones, are of the minibatch"""
 
 
 def run_job(encoder: TrainableEncoder, job: TrainJob) -> TrainResult:
@@ -54,6 +56,7 @@ def run_job(encoder: TrainableEncoder, job: TrainJob) -> TrainResult:
         terms,
         np.concatenate([job.numbers[job.valid], job.again_numbers]),
         np.concatenate([codes, again]),
+        len(codes),
     )
 
 

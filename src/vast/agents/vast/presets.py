@@ -45,6 +45,8 @@ LARGE_MAZE: Changes = {
 PAPER: dict[str, Changes] = {
     # The paper has no task with vectors.
     "vector": PERCEPTRONS,
+    # As the authors' code; it shows the forced run of Fig. 1C at step 50 000.
+    "t-maze": exploration(10_000, 40_000),
     "plus-maze": {**exploration(10_000, 40_000), "replay.capacity": 100_000},
     "pong": {
         **exploration(50_000, 1_000_000),
@@ -60,6 +62,7 @@ CPU: dict[str, Changes] = {
     "all": {
         **PERCEPTRONS,
         **exploration(5000, 10_000),
+        "model.network.initialisation": "torch",
         "model.network.mean_output_bias": True,
         "model.standardise": True,
         "model.learning_rate": 1e-3,

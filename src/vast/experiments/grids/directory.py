@@ -13,6 +13,7 @@ from typing import Any
 
 from vast.errors import UserError
 from vast.experiments import run_directory
+from vast.experiments.lock import LOCK
 from vast.experiments.spec import Condition
 from vast.files import atomic_write
 from vast.training.plain import first_difference, to_plain
@@ -27,6 +28,9 @@ class GridRun:
 
     condition: Condition
     seed: int
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def name(self) -> str:
@@ -90,8 +94,11 @@ def saved_steps(run: Path) -> int:
 
 
 def is_done(directory: Path, run: GridRun) -> bool:
-    """Tell whether a run is finished."""
-    return saved_steps(run_directory_of(directory, run)) >= run.steps
+    """Tell whether a run is finished, and all its probes were taken."""
+    here = run_directory_of(directory, run)
+    if saved_steps(here) < run.steps:
+        return False
+    return {*run.condition.probes} <= {*run_directory.read_probes(here)}
 
 
 # --- grid.json ------------------------------------------------------------------------------------
@@ -104,7 +111,8 @@ def write_grid(directory: Path, grid: Grid) -> Grid:
     condition differs otherwise, or if the directory holds something else.
     """
     before = read_grid(directory) if is_grid(directory) else None
-    if before is None and directory.exists() and any(directory.iterdir()):
+    there = {path.name for path in directory.iterdir()} if directory.exists() else set()
+    if before is None and there - {LOCK}:
         raise UserError(f"{directory} is not empty and not a grid: choose another --out")
     joined = grid if before is None else _joined(directory, before, grid)
     content = {
@@ -169,6 +177,7 @@ def _plain(condition: Condition) -> dict[str, Any]:
         "label": condition.label,
         "seeds": list(condition.seeds),
         "probes": list(condition.probes),
+        "begins": condition.begins,
         "config": to_plain(condition.config),
     }
 
@@ -206,6 +215,7 @@ def _condition(plain: Mapping[str, Any]) -> Condition:
         seeds=tuple(int(seed) for seed in plain["seeds"]),
         config=run_directory.run_config(plain["config"]),
         probes=tuple(str(name) for name in plain["probes"]),
+        begins=int(plain["begins"]),
     )
 
 

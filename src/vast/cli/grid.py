@@ -1,0 +1,86 @@
+"""`vast grid`: all runs of an experiment."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from vast.checks import at_least
+from vast.errors import UserError
+
+
+def grid(
+    what: Annotated[str, tyro.conf.Positional],
+    scale: str | None = None,
+    seeds: tuple[int, ...] = (),
+    workers: int | None = None,
+    out: Path | None = None,
+    dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    slurm: Path | None = None,
+    ray: str | None = None,
+    save_seconds: float = 60.0,
+    leg_seconds: float = 300.0,
+    index: Annotated[int | None, tyro.conf.Suppress] = None,
+) -> None:
+    """Do all runs of an experiment, several at a time; again, to resume.
+
+    Args:
+        what: a figure or another experiment of the paper, a TOML file of your own, or a grid's
+            directory
+        scale: cpu (the default), minutes per run, or paper, the published budgets
+        seeds: instead of those of the experiment
+        workers: runs at a time; by default as many as there are cores for
+        out: the directory; by default grids/NAME-SCALE
+        dry_run: only say what there is to do, and what it costs
+        slurm: write a script for `sbatch` that does the runs, instead of doing them
+        ray: do them on a Ray cluster: its address, or local
+        save_seconds: between two checkpoints of a run
+        leg_seconds: with --ray: what is lost at most when a node is lost
+        index: do one job of the script for Slurm, in this process
+    """
+    from vast.experiments.grids.directory import read_grid, write_grid
+    from vast.experiments.grids.estimate import Speeds, estimate
+    from vast.experiments.grids.pool import THREAD_VARIABLES, default_workers
+    from vast.experiments.grids.run import do_chain, do_grid, wanted
+    from vast.experiments.grids.slurm import chain_at, write_slurm
+
+    if workers is not None:
+        at_least(1, workers=workers)
+    if save_seconds <= 0 or leg_seconds <= 0:
+        raise UserError("--save-seconds and --leg-seconds must be above 0")
+    directory, asked = wanted(what, scale, seeds, out)
+    if index is not None:
+        there = read_grid(directory)
+        _tell_stop(do_chain(directory, chain_at(there, index), there), directory)
+        return
+    runs = asked.runs()
+    at_a_time = workers or default_workers(runs)
+    if dry_run:
+        print(f"{asked.name} ({asked.scale}) in {directory}")
+        for line in estimate(directory, runs, Speeds()).lines(at_a_time):
+            print(f"  {line}")
+        return
+    if slurm is not None:
+        jobs = write_slurm(slurm, directory, write_grid(directory, asked), THREAD_VARIABLES)
+        print(f"wrote {slurm}: {jobs} jobs; to submit: sbatch {slurm}")
+        return
+    progress, interrupted = do_grid(
+        directory, asked, at_a_time, ray=ray, save_seconds=save_seconds, leg_seconds=leg_seconds
+    )
+    _tell_stop(not interrupted, directory)
+    if progress.failed:
+        for run, why in progress.failed.items():
+            print(f"failed: {run.name}: {why}", file=sys.stderr)
+        print(f"to try again: vast grid {directory}; {directory}/logs says more", file=sys.stderr)
+        sys.exit(1)
+    print(f"done: {directory}")
+    print(f"  vast compare {directory}")
+
+
+def _tell_stop(finished: bool, directory: Path) -> None:
+    from vast.cli.verbs import INTERRUPTED
+
+    if not finished:
+        print(f"interrupted and saved; to resume: vast grid {directory}", flush=True)
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,110 @@
+"""What a grid costs: core-hours and disk space, from measured speeds.
+
+`speeds.json` has, for each preset, agent and task, the core-seconds and the bytes of a checkpoint
+per 1000 environment steps; `python -m benchmarks.speeds` measures it. Where an agent was not
+measured on a task, the mean over the tasks where it was stands in, and where nothing is known of
+it, nothing is said.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from vast.experiments.grids.directory import GridRun, is_done, run_directory_of, saved_steps
+from vast.training.progress import duration
+
+SPEEDS = "speeds.json"
+SECONDS, BYTES = "core_seconds_per_1000_steps", "checkpoint_bytes_per_1000_steps"
+
+
+class Speeds:
+    """How fast runs are: as measured in this grid, or as measured once and for all."""
+
+    def __init__(self, table: Mapping[str, Any] | None = None) -> None:
+        text = files("vast.experiments.grids").joinpath(SPEEDS).read_text(encoding="utf-8")
+        self._table: Mapping[str, Any] = json.loads(text)["speeds"] if table is None else table
+        self._seen: dict[str, float] = {}
+
+    def saw(self, run: GridRun, step: int, seconds: float) -> None:
+        """See how long a run has taken so far; its condition's other runs will be as fast."""
+        if step > 0 and seconds > 0:
+            self._seen[run.condition.name] = seconds / step
+
+    def seconds_per_step(self, run: GridRun) -> float | None:
+        """Return the time of a step; None if it is unknown."""
+        seen = self._seen.get(run.condition.name)
+        if seen is not None:
+            return seen
+        known = self.measured(run, SECONDS)
+        return None if known is None else known / 1000
+
+    def measured(self, run: GridRun, what: str) -> float | None:
+        """Return what was measured once and for all, per 1000 steps."""
+        config = run.condition.config
+        tasks = self._table.get(config.preset, {}).get(config.agent, {})
+        if config.task in tasks:
+            return float(tasks[config.task][what])
+        return mean(float(entry[what]) for entry in tasks.values()) if tasks else None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is left to do of a grid."""
+
+    runs: int
+    finished: int
+    steps: int
+    """environment steps of the runs that are not finished"""
+    core_hours: float
+    gigabytes: float
+    """of all checkpoints in the end"""
+    unknown: tuple[str, ...]
+    """agents whose speed was never measured; the numbers above do not contain their runs"""
+
+    def lines(self, workers: int) -> list[str]:
+        """Return the estimate in words."""
+        hours = duration(3600 * self.core_hours / workers)
+        found = [
+            f"{self.runs} runs, {self.finished} of them finished",
+            f"{self.steps:,} environment steps to go",
+            f"about {self.core_hours:.1f} core-hours, {hours} with {workers} at a time",
+            f"about {self.gigabytes:.1f} GB of checkpoints",
+        ]
+        if self.unknown:
+            found.append(f"without {', '.join(self.unknown)}, whose speed was never measured")
+        return found
+
+
+def estimate(directory: Path, runs: Iterable[GridRun], speeds: Speeds) -> Estimate:
+    """Return what the unfinished runs cost, from measured speeds."""
+    finished = steps = total = 0
+    seconds = size = 0.0
+    unknown = set()
+    for run in runs:
+        total += 1
+        per_1000, bytes_per_1000 = (speeds.measured(run, what) for what in (SECONDS, BYTES))
+        size += (bytes_per_1000 or 0.0) * kept_steps(run) / 1000
+        if is_done(directory, run):
+            finished += 1
+            continue
+        saved = saved_steps(run_directory_of(directory, run))
+        left = max(0, run.steps - max(run.condition.begins, saved))
+        steps += left
+        if per_1000 is None:
+            config = run.condition.config
+            unknown.add(f"{config.agent} ({config.preset})")
+        else:
+            seconds += left * per_1000 / 1000 * run.cores
+    return Estimate(total, finished, steps, seconds / 3600, size / 1e9, tuple(sorted(unknown)))
+
+
+def kept_steps(run: GridRun) -> int:
+    """Return for how many steps a run keeps frames; a fork shares those before it."""
+    replay = getattr(run.condition.config.settings, "replay", None)
+    capacity = getattr(replay, "capacity", replay)
+    steps = run.steps - run.condition.begins
+    return min(steps, capacity) if isinstance(capacity, int) else steps

@@ -1,0 +1,143 @@
+"""Doing a grid: on this machine, on a Ray cluster, or one job of it for Slurm."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vast.errors import UserError, unknown
+from vast.experiments.figures import experiment_named, scales_of
+from vast.experiments.grids.directory import (
+    Grid,
+    GridRun,
+    is_done,
+    is_grid,
+    note_attempt,
+    read_grid,
+    run_directory_of,
+    saved_steps,
+    write_grid,
+)
+from vast.experiments.grids.estimate import Speeds
+from vast.experiments.grids.overview import Overview
+from vast.experiments.grids.pool import LocalPool, Pool, described
+from vast.experiments.grids.scheduler import Progress, Scheduler
+from vast.experiments.lock import locked
+from vast.experiments.own_map import hashed
+from vast.experiments.spec import Experiment
+from vast.experiments.spec_file import read_experiment
+from vast.training.signals import STOPPING, deferred_signals
+
+TOML, OWN = ".toml", "own"
+"""what a file of the user's own ends with, and the scale that its grids have"""
+
+
+def grid_of(experiment: Experiment, scale: str, seeds: Sequence[int] = ()) -> Grid:
+    """Return the runs of an experiment; with other seeds, if some are given."""
+    conditions = experiment.conditions()
+    if seeds:
+        conditions = [replace(condition, seeds=tuple(seeds)) for condition in conditions]
+    hashes = (replace(each, config=hashed(each.config)) for each in conditions)
+    return Grid(experiment.name, scale, tuple(hashes))
+
+
+def wanted(
+    what: str, scale: str | None, seeds: Sequence[int], out: Path | None
+) -> tuple[Path, Grid]:
+    """Return the directory and the grid that `vast grid WHAT` stands for.
+
+    WHAT is an experiment's name, a TOML file, or the directory of a grid that was begun.
+    """
+    path = Path(what)
+    if is_grid(path) or (path.is_dir() and not what.endswith(TOML)):
+        return path, _again(path, scale, seeds, out)
+    if what.endswith(TOML):
+        if scale is not None:
+            raise UserError(f"--scale must not be given with {what}, which says the preset")
+        grid = grid_of(read_experiment(path), OWN, seeds)
+        return out or Path("grids", path.stem), grid
+    scales_of(what)
+    experiment = experiment_named(what, scale or "cpu")
+    grid = grid_of(experiment, scale or "cpu", seeds)
+    return out or Path("grids", f"{experiment.name}-{grid.scale}"), grid
+
+
+def _again(path: Path, scale: str | None, seeds: Sequence[int], out: Path | None) -> Grid:
+    for option, value in (("--scale", scale), ("--out", out)):
+        if value is not None:
+            raise UserError(f"{option} must not be given with the directory of a grid")
+    grid = read_grid(path)
+    if not seeds:
+        return grid
+    conditions = (
+        replace(each, seeds=tuple(seed for seed in each.seeds if seed in seeds))
+        for each in grid.conditions
+    )
+    return replace(grid, conditions=tuple(conditions))
+
+
+def require_runs(grid: Grid, names: Iterable[str]) -> list[GridRun]:
+    """Return runs of a grid by name; UserError if there is none."""
+    found = {run.name: run for run in grid.runs()}
+    for name in names:
+        if name not in found:
+            raise unknown("run", name, found)
+    return [found[name] for name in names]
+
+
+def do_grid(
+    directory: Path,
+    grid: Grid,
+    workers: int,
+    *,
+    ray: str | None = None,
+    save_seconds: float | None = None,
+    leg_seconds: float | None = None,
+) -> tuple[Progress, bool]:
+    """Do all runs of a grid that are not finished; tell whether it was interrupted."""
+    runs = grid.runs()
+    with locked(directory):
+        whole = write_grid(directory, grid)
+        # What another call asked for stays in the grid, and is not done now.
+        there = {run.name: run for run in whole.runs()}
+        runs = [there[run.name] for run in runs]
+        pool: Pool
+        if ray is None:
+            pool = LocalPool(directory, workers, save_seconds)
+        else:
+            from vast.experiments.grids.ray_pool import RayPool
+
+            pool = RayPool(directory, whole, ray, workers, leg_seconds)
+        title = f"{grid.name} ({grid.scale})"
+        overview = Overview(directory, title, workers, Speeds())
+        with deferred_signals(*STOPPING) as interrupted, overview:
+            try:
+                progress = Scheduler(directory, whole, runs, pool, overview).run(interrupted)
+            finally:
+                pool.close()
+    return progress, interrupted() and not progress.is_over
+
+
+def do_chain(directory: Path, chain: Sequence[GridRun], grid: Grid) -> bool:
+    """Do a run and its forks in this process, one after the other; return False if interrupted."""
+    import time
+
+    from vast.experiments.grids.worker import work
+
+    for run in chain:
+        if is_done(directory, run):
+            continue
+        began = time.time()
+        outcome = "crashed"
+        try:
+            done = work(directory, grid, run)
+            outcome = "done" if done else "interrupted"
+        except UserError:
+            outcome = "mistake"
+            raise
+        finally:
+            step = saved_steps(run_directory_of(directory, run))
+            entry = {"run": run.name, **described(began), "outcome": outcome, "step": step}
+            note_attempt(directory, entry)
+        if not done:
+            return False
+    return True
