@@ -18,18 +18,23 @@ INTERRUPTED = 130
 """the exit code of a command that was interrupted: 128 + the number of the signal"""
 
 
-def figure(name: Annotated[str, tyro.conf.Positional], out: Path = Path("figures")) -> None:
-    """Draw a figure of the paper.
+def figure(
+    name: Annotated[str, tyro.conf.Positional],
+    source: Annotated[tuple[Path, ...], tyro.conf.arg(name="from")] = (),
+    out: Path = Path("figures"),
+) -> None:
+    """Draw a figure of the paper, as PNG and PDF.
 
     Args:
-        name: which figure: fig1
+        name: which figure: fig1 to fig7, figS1 to figS3
+        source: grids or run directories; by default the results that ship with the package
         out: the folder to write it to
     """
     from vast.analysis.figures import draw_figure
 
     with _writing(out):
-        file = draw_figure(name, out)
-    print(f"wrote {file}")
+        files = draw_figure(name, out, source)
+    print(f"wrote {' and '.join(map(str, files))}")
 
 
 def maze(
