@@ -177,7 +177,7 @@ TASKS = by_name(
             "vast/HMaze-v0",
             "through the H to its far top; map HON has a teleporter (Fig. 5)",
             "h-maze",
-            STEP_PENALTY,
+            {**STEP_PENALTY, "teleporter": True},
             paper=Scale(1_000_000),
             cpu=minutes(150_000),
         ),

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from benchmarks.places import NEAREST, Walk, errors
+
+from vast.experiments.probes.places import NEAREST, Walk, errors
 
 PLACES = np.array([(0.0, 0.0), (300.0, 0.0), (300.0, 400.0)])
 

@@ -75,7 +75,7 @@ class Agent(AgentCore):
             raise UserError("evaluate needs another environment than the one the agent learns in")
         at_least(1, steps=steps)
         fraction(epsilon=epsilon)
-        return run_test_epoch(self, env, steps, epsilon, np.random.SeedSequence(seed))._asdict()
+        return run_test_epoch(self, env, steps, epsilon, np.random.SeedSequence(seed)).summary()
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a directory; an earlier checkpoint there is intact until then."""

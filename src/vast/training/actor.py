@@ -17,7 +17,7 @@ from vast.training.protocol import (
     Trainable,
 )
 from vast.training.running_means import RunningMeans
-from vast.training.spaces import is_lost, pose_of
+from vast.training.spaces import counted_events, is_lost, pose_of
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class Actor:
 
     def __init__(self, env: Env, seed: np.random.SeedSequence) -> None:
         self.env = env
+        self._counted = counted_events(env)
         self._rng = np.random.default_rng(seed)
         self._leave()
         self.episodes = 0
@@ -55,6 +56,8 @@ class Actor:
         if terminated or truncated:
             self.episodes += 1
             self._means.add("train/mean_return", self._return)
+            for event in self._counted:
+                self._means.add(f"train/with_{event}", event in self._events)
             self._leave()
 
     def intervene(self, agent: Trainable, intervention: Intervention) -> None:
@@ -82,10 +85,11 @@ class Actor:
         self._actions: list[int] = []
         self._trace = hashlib.blake2b()
         self._return = 0.0
+        self._events: set[str] = set()
 
     def _begin(self) -> tuple[Observation, Pose | None]:
         observation, info = self.env.reset(seed=self._seed)
-        self._actions, self._return = [], 0.0
+        self._actions, self._return, self._events = [], 0.0, set()
         self._trace = hashlib.blake2b(np.asarray(observation).tobytes())
         self._in_episode = True
         return np.asarray(observation), pose_of(info)
@@ -97,6 +101,8 @@ class Actor:
             return None
         seen = np.asarray(observation)
         self._actions.append(action)
+        if info.get("event") in self._counted:
+            self._events.add(info["event"])
         self._trace.update(seen.tobytes())
         return seen, float(reward), bool(terminated), bool(truncated), pose_of(info)
 

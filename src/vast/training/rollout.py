@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vast.training.protocol import Env, Observation, Policy, Trainable
-from vast.training.spaces import is_lost
+from vast.training.spaces import counted_events, is_lost
 
 
 class RolloutStep(NamedTuple):
@@ -25,6 +25,8 @@ class RolloutStep(NamedTuple):
     truncated: bool
     lost: bool
     """whether it did not happen; the episode is over, and nobody knows how it would have ended"""
+    event: str | None
+    """what happened in it, if the environment tells"""
 
 
 def rollout(policy: Policy, env: Env, seeds: Iterable[int]) -> Iterator[RolloutStep]:
@@ -50,6 +52,7 @@ def rollout(policy: Policy, env: Env, seeds: Iterable[int]) -> Iterator[RolloutS
                 bool(terminated),
                 bool(truncated),
                 lost,
+                next_info.get("event"),
             )
             observation, info = following, next_info
             if not ended:
@@ -73,10 +76,18 @@ class EpochResult(NamedTuple):
     """that ended in it"""
     goals: int
     """that ended with a positive last reward"""
+    events: dict[str, float]
+    """share of the episodes that began in it in which each counted event happened"""
+
+    def summary(self) -> dict[str, float]:
+        """Return all of it by name."""
+        found: dict[str, Any] = self._asdict()
+        shares = found.pop("events")
+        return {**found, **{f"with_{event}": share for event, share in shares.items()}}
 
     def metrics(self) -> dict[str, float]:
         """Return the same by the names of docs/runs.md."""
-        return {f"eval/{name}": value for name, value in self._asdict().items()}
+        return {f"eval/{name}": value for name, value in self.summary().items()}
 
 
 def run_test_epoch(
@@ -89,8 +100,12 @@ def run_test_epoch(
     acting, resetting = seed.spawn(2)
     policy = agent.policy(epsilon, np.random.default_rng(acting))
     rewards, returns, goals = 0.0, [], 0
-    total = 0.0
+    total, begun = 0.0, 0
+    seen: dict[str, set[int]] = {event: set() for event in counted_events(env)}
     for step in islice(rollout(policy, env, episode_seeds(resetting)), steps):
+        begun = step.episode + 1
+        if step.event in seen:
+            seen[step.event].add(step.episode)
         if step.lost:
             total = 0.0
             continue
@@ -101,4 +116,5 @@ def run_test_epoch(
             total = 0.0
             goals += step.terminated and step.reward > 0
     mean = float(np.mean(returns)) if returns else float("nan")
-    return EpochResult(rewards / steps, mean, len(returns), goals)
+    shares = {event: len(episodes) / begun for event, episodes in seen.items()}
+    return EpochResult(rewards / steps, mean, len(returns), goals, shares)

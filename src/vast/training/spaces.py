@@ -61,3 +61,9 @@ def pose_of(info: Mapping[str, Any]) -> Pose | None:
         return float(info["x"]), float(info["y"]), float(info.get("angle", nan))
     except (KeyError, TypeError, ValueError):  # somebody's own x and y, which mean something else
         return None
+
+
+def counted_events(env: Env) -> tuple[str, ...]:
+    """Return the events of which an environment wants counted in how many episodes they happen."""
+    found: tuple[str, ...] = tuple(getattr(env.unwrapped, "counted_events", ()))
+    return found

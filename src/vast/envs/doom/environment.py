@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from math import hypot, isfinite, nan
+from math import dist, hypot, isfinite, nan
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -41,6 +41,10 @@ TRIES = 1000
 """how often an episode that starts in a terminal zone is started again"""
 LOST, DEATH = "engine lost", "death"
 """the events of the step in which the engine or (in a user's map) the player died"""
+TELEPORTED = "teleporter"
+"""the event of a step through a teleporter"""
+JUMP = 100.0
+"""map units; nobody walks as far in one step"""
 
 
 class DoomMaze(gymnasium.Env[Observation, np.int64]):
@@ -91,6 +95,11 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         self._info: Info = {}
 
     @property
+    def counted_events(self) -> tuple[str, ...]:
+        """The events of which metrics say in how many episodes they happened."""
+        return (TELEPORTED,) if self.rules.teleporter else ()
+
+    @property
     def map_name(self) -> str:
         """The map of the next episode; set it to another map of the same WAD."""
         return self._map.name
@@ -136,6 +145,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
             raise UserError(f"action must be 0 forward, 1 left or 2 right, got {action!r}")
         if self._engine is None or self._episode is None:
             raise UserError("no episode is in progress: call reset before step")
+        before = self._info["x"], self._info["y"]
         try:
             self._act(int(action))
             alive = self._see()
@@ -149,6 +159,9 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         else:
             outcome = Outcome(self.rules.living_reward, True, DEATH)
         self._info["event"] = outcome.event
+        place = self._info["x"], self._info["y"]
+        if self.rules.teleporter and outcome.event is None and dist(before, place) > JUMP:
+            self._info["event"] = TELEPORTED
         return self._observation, outcome.reward, outcome.terminated, False, self._info
 
     def render(self) -> NDArray[np.uint8] | None:

@@ -50,6 +50,8 @@ class Rules:
     """the reward of every step that does not end in a zone"""
     hazards: bool = False
     """whether hazard zones are active"""
+    teleporter: bool = False
+    """whether a step through a teleporter is an event"""
     turn_steps: int = 14
     """an episode begins with a random number of left turns below this ..."""
     random_steps: int = 10
