@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -28,11 +29,17 @@ class PaperFigure:
     """whether its grid is not declared yet"""
     without_runs: bool = False
     """whether a part of it needs no runs"""
+    probe: str | None = None
+    """what it shows of a single trained agent"""
+    task: str | None = None
+    """on which this agent must have been trained; None: any"""
 
 
 FIGURES = {
-    "fig1": PaperFigure(f"{HERE}.fig1:draw", ("fig1",), without_runs=True),
-    "fig2": PaperFigure(f"{HERE}.fig2:draw", ("fig1",)),
+    "fig1": PaperFigure(
+        f"{HERE}.fig1:draw", ("fig1",), without_runs=True, probe="sightings", task="t-maze"
+    ),
+    "fig2": PaperFigure(f"{HERE}.fig2:draw", ("fig1",), probe="networks"),
     "fig3": PaperFigure(f"{HERE}.fig3:draw", ("fig3",)),
     "fig4": PaperFigure(f"{HERE}.fig4:draw", ("fig4",)),
     "fig5": PaperFigure(f"{HERE}.fig5:draw", ("fig5",)),
@@ -44,19 +51,42 @@ FIGURES = {
 }
 
 
-def draw_figure(name: str, out: Path, sources: Sequence[Path] = ()) -> list[Path]:
-    """Draw a figure into the directory `out`, as PNG and PDF; return the files written.
+class Drawn(NamedTuple):
+    """What was written."""
+
+    files: list[Path]
+    note: str | None
+    """what is missing in it"""
+
+
+def draw_figure(name: str, out: Path, sources: Sequence[Path] = ()) -> Drawn:
+    """Draw a figure into the directory `out`, as PNG and PDF.
 
     The runs are those of the grids or run directories given, or else those published.
     """
     if name not in FIGURES:
         raise unknown("figure", name, FIGURES)
     figure = FIGURES[name]
-    records = load_runs(sources) if sources else published_records(name)
-    if not records and not figure.without_runs:
-        raise UserError(how_to_run(name))
+    records = given_records(name, sources) if sources else published_records(name)
+    note = None if records else how_to_run(name)
+    if note and not figure.without_runs:
+        raise UserError(note)
     draw: Callable[[Sequence[RunRecord]], Figure] = resolve_name(figure.draw)
-    return save_figure(draw(records), out, name)
+    return Drawn(save_figure(draw(records), out, name), note)
+
+
+def given_records(name: str, sources: Sequence[Path]) -> list[RunRecord]:
+    """Return the runs of grids or run directories that a figure may show."""
+    figure = FIGURES[name]
+    if figure.probe is None:
+        return load_runs(sources)
+    from vast.analysis.paper.probed import probe_sources  # which loads torch
+
+    found = probe_sources(sources, figure.probe, figure.task)
+    if not found:
+        on = f" on {figure.task}" if figure.task else ""
+        raise UserError(f"{name} needs a trained run of VaST{on}, got none")
+    return found
 
 
 def published_records(name: str) -> list[RunRecord]:
@@ -78,7 +108,7 @@ def how_to_run(name: str) -> str:
     runs = " and ".join(
         f"vast grid {grid} --out {out}" for grid, out in zip(figure.grids, grids, strict=True)
     )
+    what = "C and D of fig1 have" if figure.without_runs else f"{name} has"
     return (
-        f"{name} has no published results yet: {runs}, then "
-        f"vast figure {name} --from {' '.join(grids)}"
+        f"{what} no published results yet: {runs}, then vast figure {name} --from {' '.join(grids)}"
     )

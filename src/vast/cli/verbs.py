@@ -33,8 +33,10 @@ def figure(
     from vast.analysis.figures import draw_figure
 
     with _writing(out):
-        files = draw_figure(name, out, source)
+        files, note = draw_figure(name, out, source)
     print(f"wrote {' and '.join(map(str, files))}")
+    if note:
+        print(note)
 
 
 def maze(
