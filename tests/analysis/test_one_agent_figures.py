@@ -134,9 +134,9 @@ def test_fig2_draws_the_codes_bit_by_bit(probed: Probed) -> None:
     _, _, found = probed
     one = record([0.0], task="t-maze", arm="vast", probes={"networks": found})
     figure = fig2.draw([one])
-    images = [ax.images[0].get_array() for ax in figure.axes if ax.images]
+    shown: list[Any] = [ax.images[0].get_array() for ax in figure.axes if ax.images]
     codes = [
-        np.ma.filled(image, np.nan).ravel() for image in images if image.shape[1] == fig2.PER_ROW
+        np.ma.filled(image, np.nan).ravel() for image in shown if image.shape[1] == fig2.PER_ROW
     ]
     expected = [found["sample"], found["mode"], found["previous_sample"], *found["expected_next"]]
     assert len(codes) == len(expected) == 6

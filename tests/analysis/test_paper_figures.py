@@ -229,11 +229,11 @@ def test_fig7_and_figS3_show_pong_by_the_history_of_frames() -> None:
 
 
 def test_the_mean_ends_where_an_unfinished_run_does() -> None:
-    short, whole = [1.0, 2.0], [3.0, 4.0, 5.0]
-    runs_of = {
-        seed: (1000.0 * np.arange(len(v)), np.array(v)) for seed, v in enumerate((short, whole))
+    curves = {0: [1.0, 2.0], 1: [3.0, 4.0, 5.0]}
+    named: dict[int, Any] = {
+        seed: (1000.0 * np.arange(len(values)), np.array(values)) for seed, values in curves.items()
     }
-    line = Line("a", "a", "black", runs_of)
+    line = Line("a", "a", "black", named)
     assert line.mean()[1].tolist() == [2.0, 3.0]
 
 
