@@ -1,4 +1,4 @@
-"""Speed, scaling and studies of learning, one script per subject.
+"""Speed and scaling, one script per subject.
 
 Speeds are rates, and ratios of what takes turns in one run. What several scripts share is in
 `report`, `timing`, `stopwatch`, `random_walk` and `worlds`.

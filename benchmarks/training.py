@@ -100,7 +100,9 @@ def warm_up() -> None:
 
 
 def main(
-    json_file: Annotated[Path, tyro.conf.arg(name="json")] = Path("results/training.json"),
+    json_file: Annotated[Path, tyro.conf.arg(name="json")] = Path(
+        "benchmarks/results/training.json"
+    ),
     image: Path = Path("docs/images/training-profile.png"),
     page: Path | None = Path("docs/profile.md"),
     only_draw: bool = False,

@@ -1,18 +1,22 @@
 """The recorded studies: with the configs that they would have now, and the results of the docs."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.studies import STUDIES
 
+from vast.experiments.figures import EXPERIMENTS, experiment_named
+from vast.experiments.results import load_study
 from vast.experiments.run_directory import run_config
+from vast.experiments.spec import Experiment
 from vast.training.plain import with_changes
 
-RECORDED = Path(__file__).parents[2] / "results" / "studies"
+DECLARED = {
+    name.removeprefix("study-"): experiment_named(name)
+    for name in EXPERIMENTS
+    if name.startswith("study-")
+}
 UNEQUAL: dict[str, dict[str, Any]] = {
     "lsh": {"backups_per_step": 1000},
     "mfec": {"capacity": 50_000, "index": "exact"},
@@ -23,27 +27,33 @@ UNEQUAL: dict[str, dict[str, Any]] = {
 discount, replay, memories and planning budget; the records stay as they are"""
 
 
-def recorded(study: str) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads((RECORDED / f"{study}.json").read_text())
-    return report
+def seeds_of(study: str) -> set[int]:
+    experiment: Experiment = DECLARED[study]
+    return {*experiment.seeds}
 
 
 def at(study: str, step: int, what: str, label: str = "VaST") -> list[float]:
     """Return a result of the test epoch at a step, for each seed."""
-    runs = [run for run in recorded(study)["runs"] if run["label"] == label]
+    runs = [run for run in load_study(study)["runs"] if run["label"] == label]
     return [run[what][run["step"].index(step)] for run in runs]
 
 
-@pytest.mark.parametrize("study", [s for s in STUDIES if (RECORDED / f"{s}.json").exists()])
+@pytest.mark.parametrize("study", [s for s in DECLARED if "configs" in load_study(s)])
 def test_a_recorded_study_has_the_configs_that_it_would_have_now_but_for_what_is_known(
     study: str,
 ) -> None:
-    configs = {label: run_config(plain) for label, plain in recorded(study)["configs"].items()}
+    record = load_study(study)
+    configs = {label: run_config(plain) for label, plain in record["configs"].items()}
     assert configs == {
-        label: replace(run, settings=with_changes(run.settings, UNEQUAL.get(run.agent, {})))
-        for label, run in STUDIES[study].curves.items()
+        condition.label: replace(
+            condition.config,
+            settings=with_changes(
+                condition.config.settings, UNEQUAL.get(condition.config.agent, {})
+            ),
+        )
+        for condition in DECLARED[study].conditions()
     }
-    assert {run["seed"] for run in recorded(study)["runs"]} == set(STUDIES[study].seeds)
+    assert {run["seed"] for run in record["runs"]} == seeds_of(study)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +68,13 @@ def test_a_recorded_study_has_the_configs_that_it_would_have_now_but_for_what_is
 )
 def test_every_seed_reaches_the_target(study: str, step: int, what: str, least: float) -> None:
     reached = at(study, step, what)
-    assert len(reached) == len(STUDIES[study].seeds)
+    assert len(reached) == len(seeds_of(study))
     assert min(reached) >= least
 
 
 def test_on_another_processor_most_seeds_reach_the_target_and_all_recover() -> None:
-    again = json.loads((RECORDED.parent / "again" / "plus-maze.json").read_text())
-    assert again["configs"] == recorded("plus-maze")["configs"]
+    again = load_study("plus-maze-again")
+    assert again["configs"] == load_study("plus-maze")["configs"]
     found = {
         step: [run["mean_return"][run["step"].index(step)] for run in again["runs"]]
         for step in (15_000, 40_000)
@@ -78,8 +88,8 @@ def test_every_seed_learns_the_h_maze_and_then_uses_the_teleporter() -> None:
     # The target is 0.1, which only one seed reaches; docs/fast.md explains why.
     assert min(returns) > 0.0
     assert np.median(returns) >= 0.09
-    rows = recorded("teleporter")["rows"]
-    assert {row["seed"] for row in rows} == set(STUDIES["h-maze"].seeds)
+    rows = load_study("teleporter")["rows"]
+    assert {row["seed"] for row in rows} == seeds_of("h-maze")
     assert all(row["through_the_teleporter"] > row["episodes"] / 2 for row in rows)
 
 
@@ -91,16 +101,16 @@ def test_without_outcome_shifts_not_every_seed_does() -> None:
 
 
 def test_agents_trained_with_hazards_earn_more_there() -> None:
-    rows = recorded("hazards")["rows"]
+    rows = load_study("hazards")["rows"]
     trained = [row["reward_per_step"] for row in rows if row["learned_in"] == "large-maze-hazards"]
     others = [row["reward_per_step"] for row in rows if row["learned_in"] == "large-maze"]
-    assert len(trained) == len(STUDIES["large-maze-hazards"].seeds)
+    assert len(trained) == len(seeds_of("large-maze-hazards"))
     assert len(others) >= 3
     assert min(trained) > max(others)
 
 
 def test_each_part_matters_except_reassignment_soon_after_the_burst() -> None:
-    report = recorded("controls")
+    report = load_study("controls")
     goals = {
         label: np.mean(
             [run["goals_per_1000_steps"][-1] for run in report["runs"] if run["label"] == label]

@@ -25,6 +25,10 @@ except ImportError:  # not a POSIX system
 LOCK = "lock.json"
 
 
+class Locked(UserError):
+    """Another process trains in the directory."""
+
+
 @dataclass(frozen=True)
 class Owner:
     """A process, so described that no later one is mistaken for it."""
@@ -127,13 +131,13 @@ def _require_stale(path: Path) -> None:
     owner = _owner(path)
     if owner is not None and owner.host == socket.gethostname():
         if not owner.is_gone:
-            raise UserError(
+            raise Locked(
                 f"one process at a time may train in {path.parent}: process {owner.pid} does so now"
             )
         return
     minutes = max(0.0, time.time() - path.stat().st_mtime) / 60
     who = f"process {owner.pid} on {owner.host}" if owner else "a process that it does not name"
-    raise UserError(
+    raise Locked(
         f"one process at a time may train in {path.parent}: {path} was written {minutes:.0f} "
         f"minutes ago by {who}; if it has ended, remove that file"
     )

@@ -3,6 +3,7 @@
     records = load_grid(Path("grids/fig3-cpu"))     # finished and unfinished runs of a grid
     records = load_runs([Path("runs/a"), Path("grids/fig3-cpu")])
     records = load_published("fig3-cpu")            # what ships with the package
+    report = load_study("plus-maze")                # earlier records, of test epochs only
     steps, rewards = records[0].curve("eval/reward_per_step")
 
 Published results are package data: one compressed JSON file per run, in a directory per grid.
@@ -163,6 +164,23 @@ def load_published(name: str) -> list[RunRecord]:
     found = sorted(published().joinpath(name).iterdir(), key=lambda file: file.name)
     records = [unpacked(file.read_bytes()) for file in found if file.name.endswith(RECORD_FILE)]
     return sorted(records, key=lambda record: record.seed)
+
+
+def study_names() -> list[str]:
+    """Return the studies that were recorded before there were grids, with test epochs only."""
+    return sorted(file.name.removesuffix(".json") for file in _studies().iterdir())
+
+
+def load_study(name: str) -> dict[str, Any]:
+    """Return the record of such a study, by its name."""
+    if name not in study_names():
+        raise unknown("recorded study", name, study_names())
+    found: dict[str, Any] = json.loads(_studies().joinpath(f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def _studies() -> Traversable:
+    return published().joinpath("studies")
 
 
 def packed(record: RunRecord) -> bytes:

@@ -34,10 +34,7 @@ def write_config(directory: Path, config: RunConfig) -> None:
         "version": VERSION,
         "config": to_plain(_relative(config)),
         "processor": processor(),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in PACKAGES},
-        },
+        "versions": versions(),
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -52,6 +49,14 @@ def _relative(config: RunConfig) -> RunConfig:
     if config.wad is None or config.wad_sha256 is None:
         return config
     return replace(config, wad=Path(config.wad).name)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    return {
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }
 
 
 def processor() -> str:

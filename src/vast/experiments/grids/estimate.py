@@ -1,7 +1,7 @@
 """What a grid costs: core-hours and disk space, from measured speeds.
 
-`speeds.json` has, for each preset, agent and task, the core-seconds and the bytes of a checkpoint
-per 1000 environment steps; `python -m benchmarks.speeds` measures it. Where an agent was not
+`speeds.json` has, for each preset, agent and task, core-seconds and bytes, most of them per 1000
+environment steps; `python -m benchmarks.speeds` measures it. Where an agent was not
 measured on a task, the mean over the tasks where it was stands in, and where nothing is known of
 it, nothing is said.
 """
@@ -18,7 +18,10 @@ from vast.experiments.grids.directory import GridRun, is_done, run_directory_of,
 from vast.training.progress import duration
 
 SPEEDS = "speeds.json"
-SECONDS, BYTES = "core_seconds_per_1000_steps", "checkpoint_bytes_per_1000_steps"
+SECONDS, BURST = "core_seconds_per_1000_steps", "core_seconds_of_burst"
+"""of environment steps, and of the training at the end of the burn-in"""
+BYTES, STATE_BYTES = "frame_bytes_per_1000_steps", "state_bytes"
+"""of a checkpoint: its frames, and all else"""
 
 
 class Speeds:
@@ -88,6 +91,7 @@ def estimate(directory: Path, runs: Iterable[GridRun], speeds: Speeds) -> Estima
         total += 1
         per_1000, bytes_per_1000 = (speeds.measured(run, what) for what in (SECONDS, BYTES))
         size += (bytes_per_1000 or 0.0) * kept_steps(run) / 1000
+        size += speeds.measured(run, STATE_BYTES) or 0.0
         if is_done(directory, run):
             finished += 1
             continue
@@ -98,7 +102,10 @@ def estimate(directory: Path, runs: Iterable[GridRun], speeds: Speeds) -> Estima
             config = run.condition.config
             unknown.add(f"{config.agent} ({config.preset})")
         else:
-            seconds += left * per_1000 / 1000 * run.cores
+            loop = run.condition.config.loop
+            tests = left // loop.eval_every * loop.eval_steps
+            burst = 0.0 if max(run.condition.begins, saved) > 0 else speeds.measured(run, BURST)
+            seconds += (left + tests) * per_1000 / 1000 + (burst or 0.0)
     return Estimate(total, finished, steps, seconds / 3600, size / 1e9, tuple(sorted(unknown)))
 
 

@@ -13,9 +13,10 @@ from typing import IO, Any, Literal, Protocol
 
 from vast.errors import UserError
 from vast.experiments.grids.directory import LOGS, GridRun
-from vast.experiments.grids.worker import DONE, INTERRUPTED, MISTAKE
+from vast.experiments.grids.worker import BUSY, DONE, INTERRUPTED, MISTAKE
 
-Outcome = Literal["done", "interrupted", "mistake", "crashed"]
+Outcome = Literal["done", "interrupted", "mistake", "busy", "crashed"]
+"""of an attempt; busy: another process was at the run, perhaps one whose driver was killed"""
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -156,6 +157,7 @@ class Worker:
             DONE: "done",
             INTERRUPTED: "interrupted",
             MISTAKE: "mistake",
+            BUSY: "busy",
         }
         outcome = outcomes.get(code, "crashed")
         error = None if outcome == "done" else self._last_line(code)

@@ -21,11 +21,10 @@ from vast.experiments.grids.leg import (
     Leg,
     do_leg,
     drop_old_files,
-    versions,
     write_files,
 )
 from vast.experiments.grids.pool import Attempt, described
-from vast.experiments.run_directory import CONFIG
+from vast.experiments.run_directory import CONFIG, versions
 from vast.training.checkpoint import CHECKPOINT
 from vast.training.manifest import DATA_FILE, read_manifest
 
@@ -55,18 +54,18 @@ class RayPool:
     """Runs on a Ray cluster.
 
     Args:
+        ray: the module, connected to a cluster.
         directory: of the grid.
         grid: for the trunks of forks.
-        address: of the cluster; "local" starts one on this machine.
         workers: runs at a time.
         leg_seconds: how long a leg is.
     """
 
     def __init__(
         self,
+        ray: Any,
         directory: Path,
         grid: Grid,
-        address: str,
         workers: int,
         leg_seconds: float | None = None,
     ) -> None:
@@ -74,7 +73,7 @@ class RayPool:
         self._leg_seconds = leg_seconds or LEG_SECONDS
         self._going: dict[GridRun, Going] = {}
         self._stopping = False
-        self._ray = connected(address, workers * max(run.cores for run in grid.runs()))
+        self._ray = ray
 
     def has_room(self, run: GridRun) -> bool:
         """Tell whether another run can be started now."""
@@ -101,8 +100,10 @@ class RayPool:
         return found
 
     def stop(self) -> None:
-        """Let the legs that are on their way come back, and start no others."""
+        """Interrupt the legs that are on their way, which save and come back; start no others."""
         self._stopping = True
+        for going in self._going.values():
+            self._ray.cancel(going.task, force=False)
 
     def close(self) -> None:
         """Leave the cluster; a local one ends."""
@@ -122,11 +123,9 @@ class RayPool:
             versions(),
             _own_map(here, config),
         )
-        # Ray gives a task as many OpenMP threads as it has cores.
-        options = {"num_cpus": run.cores, "max_retries": 0, "max_calls": 1}
-        going.task = (
-            ray.remote(_leg_on_node).options(**options).remote(leg, self._given(going, here))
-        )
+        # Ray gives a task as many OpenMP threads as it has cores. A process serves one leg only.
+        remote = ray.remote(num_cpus=run.cores, max_retries=0, max_calls=1)(_leg_on_node)
+        going.task = remote.remote(leg, self._given(going, here))
         going.submitted = time.monotonic()
         going.legs += 1
 
@@ -161,6 +160,8 @@ class RayPool:
             cause = error.cause if isinstance(error.cause, BaseException) else error
             mistake = isinstance(cause, UserError)
             return self._attempt(going, "mistake" if mistake else "crashed", _line(cause))
+        except ray.exceptions.TaskCancelledError:
+            return self._attempt(going, "interrupted", "it was stopped before it began")
         except ray.exceptions.RayError as error:
             # The node or the process was lost, and the leg with it.
             return self._attempt(going, "crashed", _line(error))
@@ -185,7 +186,10 @@ class RayPool:
 
 
 def connected(address: str, cores: int) -> Any:
-    """Connect to a Ray cluster, or start one on this machine; return the module `ray`."""
+    """Connect to a Ray cluster, or start one on this machine; return the module `ray`.
+
+    UserError if there is none at the address, or if Ray is not installed.
+    """
     # Before the import: no statistics on how Ray is used are sent anywhere.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:

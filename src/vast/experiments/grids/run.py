@@ -95,18 +95,21 @@ def do_grid(
 ) -> tuple[Progress, bool]:
     """Do all runs of a grid that are not finished; tell whether it was interrupted."""
     runs = grid.runs()
+    cluster = None
+    if ray is not None:
+        from vast.experiments.grids.ray_pool import RayPool, connected
+
+        cluster = connected(ray, workers * max(run.cores for run in runs))
     with locked(directory):
         whole = write_grid(directory, grid)
         # What another call asked for stays in the grid, and is not done now.
         there = {run.name: run for run in whole.runs()}
         runs = [there[run.name] for run in runs]
         pool: Pool
-        if ray is None:
+        if cluster is None:
             pool = LocalPool(directory, workers, save_seconds)
         else:
-            from vast.experiments.grids.ray_pool import RayPool
-
-            pool = RayPool(directory, whole, ray, workers, leg_seconds)
+            pool = RayPool(cluster, directory, whole, workers, leg_seconds)
         title = f"{grid.name} ({grid.scale})"
         overview = Overview(directory, title, workers, Speeds())
         with deferred_signals(*STOPPING) as interrupted, overview:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vast.errors import UserError
 from vast.experiments.grids.directory import (
     Grid,
     GridRun,
@@ -20,7 +19,7 @@ from vast.experiments.grids.directory import (
 )
 from vast.experiments.grids.overview import Overview
 from vast.experiments.grids.pool import Attempt, Pool
-from vast.experiments.lock import require_unlocked
+from vast.experiments.lock import Locked, require_unlocked
 
 RETRIES = 3
 """of a run that crashed, per call"""
@@ -101,13 +100,17 @@ class Scheduler:
                 return False
         try:
             require_unlocked(run_directory_of(self._directory, run))
-        except UserError:
+        except Locked:
             return False
         return True
 
     def _ended(self, attempt: Attempt, asked: bool) -> None:
         run, progress = attempt.run, self.progress
         progress.running.remove(run)
+        if attempt.outcome == "busy":
+            progress.attempts[run] -= 1
+            progress.waiting.insert(0, run)
+            return
         step = saved_steps(run_directory_of(self._directory, run))
         entry = {"run": run.name, "attempt": progress.attempts[run], **attempt.details}
         entry |= {"outcome": attempt.outcome, "step": step}

@@ -15,12 +15,13 @@ from pathlib import Path
 from vast.errors import UserError, unknown
 from vast.experiments.forks import fork
 from vast.experiments.grids.directory import Grid, GridRun, is_done, read_grid, run_directory_of
+from vast.experiments.lock import Locked
 from vast.experiments.probes import run_probes
 from vast.experiments.run_directory import CONFIG
 from vast.experiments.runs import never, train
 
-DONE, INTERRUPTED, MISTAKE = 0, 130, 2
-"""exit codes; any other is a crash"""
+DONE, INTERRUPTED, MISTAKE, BUSY = 0, 130, 2, 75
+"""exit codes; busy: another process is at it. Any other is a crash"""
 
 
 def work(
@@ -74,7 +75,10 @@ def main(arguments: list[str]) -> int:
         grid = read_grid(Path(directory))
         run = run_named(grid, name)
         save_seconds = float(seconds[0]) if seconds else None
-        done = work(Path(directory), grid, run, closed_input(), save_seconds)
+        stop = closed_input()
+        done = not stop() and work(Path(directory), grid, run, stop, save_seconds)
+    except Locked:
+        return BUSY
     except UserError as error:
         print(f"vast: {error}", file=sys.stderr)
         return MISTAKE

@@ -4,10 +4,10 @@ The observation is the pose, and its state counts bins: the Hamming distance of 
 number of bins of place and heading between them. Nothing is trained. All else is the agent of the
 preset `cpu`, except for smoothing and, in one case, the last action in the state.
 
-    python -m benchmarks.oracle
-    python -m benchmarks.oracle --cases h-maze    # keep the recorded runs of other cases
+    python -m vast.experiments.oracle --out oracle.json
+    python -m vast.experiments.oracle --out oracle.json --cases h-maze    # keep the other cases
 
-The results go to results/oracle.json.
+Recorded results are those of `load_study("oracle")`.
 """
 
 import json
@@ -21,14 +21,14 @@ import numpy as np
 import tyro
 from gymnasium import spaces
 from numpy.typing import NDArray
-from rich.console import Console
 
-from benchmarks.report import machine, show, write_json
-from vast import VaST
 from vast.agents.encoders import FixedEncoder
+from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.presets import preset
 from vast.errors import unknown
+from vast.experiments.run_directory import processor, versions
+from vast.files import atomic_write
 from vast.model import codes
 from vast.tasks import make_env, task_named
 from vast.training.plain import with_changes
@@ -162,8 +162,9 @@ def main(
     cases: Annotated[tuple[str, ...], tyro.conf.arg(help="which cases")] = tuple(CASES),
     seeds: Annotated[tuple[int, ...], tyro.conf.arg(help="which seeds")] = (0, 1, 2),
     test_steps: Annotated[int, tyro.conf.arg(help="environment steps of the test")] = 3000,
-    out: Annotated[Path, tyro.conf.arg(help="the file of results")] = Path("results/oracle.json"),
+    out: Annotated[Path, tyro.conf.arg(help="the file of results")] = Path("oracle.json"),
 ) -> None:
+    """Train and test the oracle, and record the results."""
     for name in cases:
         if name not in CASES:
             raise SystemExit(str(unknown("case", name, CASES)))
@@ -172,10 +173,11 @@ def main(
     for name in cases:
         for seed in seeds:
             found = learn(name, seed, test_steps)
-            show(Console(), f"{name}, seed {seed}", [found])
-            rows.append({**found, **machine("numpy", "numba", "vizdoom")})
+            print(json.dumps(found), flush=True)
+            rows.append({**found, "processor": processor(), **versions()})
     described = known["cases"] | {name: CASES[name]._asdict() for name in cases}
-    write_json({"cases": described, "runs": rows}, out)
+    with atomic_write(out) as unfinished:
+        unfinished.write_text(json.dumps({"cases": described, "runs": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""A grid that was killed or interrupted ends as one that was left alone; a fork, as a whole run."""
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.grids.worlds import (
+    FORKED,
+    assert_same_grids,
+    grid_process,
+    killed,
+    trainer_of,
+    wait_for_attempt,
+    wait_for_save,
+    written,
+)
+from tests.experiments.sameness import assert_same, rows, saved, vast
+from vast.errors import UserError
+from vast.experiments.forks import fork
+from vast.experiments.grids.directory import attempts
+from vast.experiments.results import load_grid, load_runs, packed, unpacked
+from vast.experiments.run_directory import read_config
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a grid that nobody interrupted."""
+    folder = tmp_path_factory.mktemp("grid")
+    vast("grid", written(folder, FORKED), "--out", folder / "alone", "--workers", "2")
+    return folder / "alone"
+
+
+def test_a_grid_whose_worker_and_driver_were_killed_ends_as_one_left_alone(
+    alone: Path, tmp_path: Path
+) -> None:
+    spec, out = written(tmp_path, FORKED), tmp_path / "killed"
+    driver = grid_process(spec, out, "--workers", "2")
+    first = out / "runs" / "plus-maze-vast-0"
+    wait_for_save(driver, first)
+    os.kill(trainer_of(first), signal.SIGKILL)
+    wait_for_attempt(out)
+    wait_for_save(driver, first, 50)
+    killed(driver)
+    vast("grid", out, "--workers", "2")
+    assert_same_grids(alone, out)
+    crashed = [entry for entry in attempts(out) if entry["outcome"] == "crashed"]
+    assert [entry["run"] for entry in crashed] == ["plus-maze-vast-0"]
+    assert crashed[0]["error"] == "killed by signal 9"
+
+
+def test_an_interrupted_grid_saves_its_runs_and_goes_on_from_there(
+    alone: Path, tmp_path: Path
+) -> None:
+    spec, out = written(tmp_path, FORKED), tmp_path / "interrupted"
+    driver = grid_process(spec, out, "--workers", "1")
+    run = out / "runs" / "plus-maze-vast-0"
+    wait_for_save(driver, run)
+    driver.send_signal(signal.SIGINT)
+    said, error = driver.communicate()
+    assert driver.returncode == 130, error
+    assert said.splitlines()[-1] == f"interrupted and saved; to resume: vast grid {out}"
+    assert not (run / "lock.json").exists()
+    reached = saved(run)["/agent/steps"]
+    assert [entry["outcome"] for entry in attempts(out)] == ["interrupted"]
+    vast("grid", spec, "--out", out, "--workers", "2")
+    entries = list(attempts(out))
+    assert entries[0]["step"] == reached
+    assert {entry["outcome"] for entry in entries[1:]} == {"done"}
+    assert_same_grids(alone, out)
+
+
+def test_a_fork_is_the_run_that_was_never_forked(alone: Path, tmp_path: Path) -> None:
+    options = ("--preset", "debug", "--steps", "500", "--seed", "0")
+    vast(
+        *("train", "plus-maze", *options, "--interventions", "350:reverse"),
+        *("--out", tmp_path / "whole"),
+    )
+    reversed_ = alone / "runs" / "plus-maze-vast-reversed-0"
+    assert_same(tmp_path / "whole", reversed_)
+    same = alone / "runs" / "plus-maze-vast-same-0"
+    assert rows(same)[:7] == rows(reversed_)[:7]
+    assert rows(same)[7:] != rows(reversed_)[7:]
+
+
+def test_finished_runs_are_not_repeated(alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (alone / "runs").rglob("*")}
+    vast("grid", alone)
+    assert "4 of 4 runs done" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in (alone / "runs").rglob("*")} == before
+
+
+def test_the_records_of_a_grid_are_its_metrics(alone: Path) -> None:
+    records = load_grid(alone)
+    assert len(records) == 4
+    assert all(record.is_done for record in records)
+    record = next(r for r in records if (r.arm, r.fork, r.seed) == ("vast", "reversed", 0))
+    folder = alone / "runs" / "plus-maze-vast-reversed-0"
+    assert (record.task, record.agent, record.steps) == ("plus-maze", "vast", 500)
+    assert record.interventions == ("350:reverse",)
+    assert {r.arm: r.config["settings"]["model"]["n_bits"] for r in records} == {
+        "vast": 16,
+        "plain": 12,
+    }
+    known = [row for row in rows(folder) if row.get("eval/reward_per_step") is not None]
+    steps, rewards = record.curve("eval/reward_per_step")
+    assert steps.tolist() == [row["step"] for row in known]
+    assert rewards.tolist() == [row["eval/reward_per_step"] for row in known]
+    assert {"train/free_energy", "table/revisited"} <= set(record.metrics)
+    again = unpacked(packed(record))
+    assert again.config == record.config
+    for name, values in record.metrics.items():
+        assert again.metrics[name] == pytest.approx(values, rel=1e-5, nan_ok=True)
+    assert [r.arm for r in load_runs([folder])] == ["vast"]
+
+
+def test_a_fork_must_continue_what_was_trained(alone: Path, tmp_path: Path) -> None:
+    trained = alone / "runs" / "plus-maze-vast-0"
+    config = read_config(trained)
+    with pytest.raises(UserError, match="must begin with its interventions"):
+        fork(trained, tmp_path / "fork", replace(config, steps=100))
+    with pytest.raises(UserError, match="seed is 0 there, 7 here"):
+        fork(trained, tmp_path / "fork", replace(config, seed=7))
+    assert list(tmp_path.iterdir()) == []
