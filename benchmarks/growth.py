@@ -18,8 +18,9 @@ from benchmarks.random_walk import random_walk
 from vast.agents.base import Agent
 from vast.agents.ddqn import PrioritizedDDQN
 from vast.agents.mfec import MFEC
+from vast.agents.nearest import Keys
 from vast.agents.nec.agent import NEC
-from vast.agents.neighbours import Keys, KeyValueMemory
+from vast.agents.neighbours import KeyValueMemory
 from vast.agents.registry import agent_named
 from vast.agents.table import TableAgent
 from vast.replay.resizing import Resizer

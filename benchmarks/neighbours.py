@@ -27,8 +27,9 @@ from benchmarks.growth import recall
 from benchmarks.random_walk import random_walk
 from benchmarks.report import machine, report_console, show, write_json
 from vast.agents.mfec import MFECConfig, preset
+from vast.agents.nearest import Keys
 from vast.agents.nec.config import NECConfig
-from vast.agents.neighbours import Keys, KeyValueMemory
+from vast.agents.neighbours import KeyValueMemory
 from vast.agents.projection import Projection
 from vast.replay.resizing import Resizer
 from vast.tasks import task_named

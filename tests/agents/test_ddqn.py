@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.agents.mazes import GridMaze, live
 from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
+from vast.agents.rank_order import USED, RankOrder
 from vast.agents.rank_sampling import RankSampler
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
@@ -71,6 +72,56 @@ def test_the_order_is_that_of_sorting_all_priorities(
             assert state["order"].tolist() == expected
             assert state["priority"].tolist() == [plain[n][0] for n in expected]
             assert len(ranks) == len(plain)
+
+
+def test_a_long_order_of_many_blocks_is_that_of_sorting() -> None:
+    capacity, rng = 3000, np.random.default_rng(0)
+    ranks = RankSampler(capacity, 0.7)
+    plain: dict[int, tuple[float, int]] = {}
+    for time in range(400):
+        oldest = max(0, (time + 1) * 20 - capacity)
+        new = list(range(time * 20, (time + 1) * 20))
+        for number in new:
+            ranks.add(number)
+        # Most priorities are small, some are equal, and most changes are near the front.
+        order = sorted(plain, key=lambda n: (-plain[n][0], -plain[n][1], -n))
+        chosen = sorted({order[int(len(order) * x**3)] for x in rng.random(64)} if order else ())
+        priorities = np.round(rng.exponential(1.0, len(chosen)), 2)
+        ranks.set_priorities(chosen, priorities)
+        ranks.revise(oldest)
+        plain |= {n: (p, time) for n, p in zip(chosen, priorities.tolist(), strict=True)}
+        plain = {n: entry for n, entry in plain.items() if n >= oldest}
+        largest = max((p for p, _ in plain.values()), default=1.0)
+        plain |= dict.fromkeys(new, (largest, time))
+        if time % 40 == 39:
+            expected = sorted(plain, key=lambda n: (-plain[n][0], -plain[n][1], -n))
+            assert ranks._order.in_order()[0].tolist() == expected
+            at = rng.permutation(len(expected))
+            assert ranks._order.at(at).tolist() == [expected[i] for i in at]
+    assert len(ranks) == capacity
+
+
+def test_blocks_that_are_nearly_empty_are_joined_when_there_are_no_more() -> None:
+    capacity, rng = 3000, np.random.default_rng(0)
+    order, numbers = RankOrder(capacity), np.arange(capacity)
+    blocks = len(order._blocks)
+    priority = rng.random(capacity)
+    order.put(numbers, priority)
+    joined, crowd = False, numbers
+    for _ in range(5):
+        used = int(order._counters[USED])
+        # One step in a hundred stays for good, and keeps its block; the others crowd elsewhere.
+        ordered = crowd[np.argsort(-priority[crowd])]
+        crowd = rng.permutation(np.delete(ordered, np.s_[::100]))
+        low = rng.random()
+        priority[crowd] = rng.uniform(low, low + 1e-3, len(crowd))
+        order.remove(crowd)
+        order.put(crowd, priority[crowd])
+        joined |= int(order._counters[USED]) < min(used, blocks) - 5
+        found, values = order.in_order()
+        assert found.tolist() == numbers[np.argsort(-priority)].tolist()
+        assert values.tolist() == sorted(priority, reverse=True)
+    assert joined
 
 
 def ranked(n: int, alpha: float) -> tuple[RankSampler, np.ndarray[Any, np.dtype[np.float64]]]:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from tests.agents.mazes import GridMaze, live
 from tests.agents.test_contract import AGENTS, assert_same, everything
 from vast.agents import registry
+from vast.agents.config import InvertedSearch
 from vast.agents.inverted import InvertedFile
 from vast.agents.mfec import MFECConfig
 from vast.agents.nec.config import NECConfig
-from vast.agents.neighbours import InvertedSearch, KeyValueMemory
+from vast.agents.neighbours import KeyValueMemory
 from vast.errors import UserError
 from vast.training.spaces import Spaces
 
@@ -142,7 +143,7 @@ def test_the_search_is_exact_until_there_are_enough_entries() -> None:
 
 def test_the_same_keys_have_the_same_centroids() -> None:
     keys = scattered(2000, np.random.default_rng(1))
-    one, two = (InvertedFile.trained(keys, 16, 2).centroids for _ in range(2))
+    one, two = (InvertedFile.trained(keys, 16, 2, 2000).centroids for _ in range(2))
     np.testing.assert_array_equal(one, two)
 
 

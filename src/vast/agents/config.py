@@ -1,9 +1,8 @@
 """Hyperparameters that agents have in common; the defaults are the paper's, for 3D navigation."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from vast.agents.neighbours import InvertedSearch
 from vast.checks import at_least, below_one, fits, one_of, positive
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
@@ -30,6 +29,17 @@ class AgentConfig:
     def __post_init__(self) -> None:
         at_least(0, history=self.history)
         below_one(discount=self.discount)
+
+
+class InvertedSearch(NamedTuple):
+    """How to search with an inverted file."""
+
+    start: int
+    """entries from which on it is used; these entries give the centroids"""
+    lists: int
+    """centroids"""
+    probes: int
+    """lists read by a search"""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from vast.agents.base import Agent, Values
 from vast.agents.config import NeighbourConfig
 from vast.agents.core import SeedPair
-from vast.agents.neighbours import Keys, KeyValueMemory
+from vast.agents.nearest import Keys
+from vast.agents.neighbours import KeyValueMemory
 from vast.agents.presets import shared
 from vast.agents.projection import Projection
 from vast.checks import at_least, fits

@@ -1,40 +1,21 @@
 """A memory of keys and values that grows and changes, with nearest-neighbour search.
 
-The search is exact. One matrix product per block of keys estimates the distances of a query to all
-keys in single precision. The keys that may be among the nearest, given the rounding error of the
-product, are then compared in double precision. So the result equals a comparison with every key.
-
-In a large memory an inverted file can choose the keys that are compared, as an option.
+The search is exact: its result equals a comparison with every key in double precision. In a large
+memory an inverted file can choose the keys that are compared, as an option.
 """
 
-from collections.abc import Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vast.agents.config import InvertedSearch
+from vast.agents.nearest import Keys, Rows, search_all
+
 if TYPE_CHECKING:
     from vast.agents.inverted import InvertedFile
-
-Keys = NDArray[np.float32]
-Rows = NDArray[np.int64]
-
-BLOCK = 16_384
-"""keys from which candidates are chosen at once"""
-CHUNK = 1024
-"""keys in one matrix product, so that they and the products stay in the cache"""
-
-
-class InvertedSearch(NamedTuple):
-    """How to search with an inverted file."""
-
-    start: int
-    """entries from which on it is used; these entries give the centroids"""
-    lists: int
-    """centroids"""
-    probes: int
-    """lists read by a search"""
 
 
 class Neighbours(NamedTuple):
@@ -58,12 +39,10 @@ class KeyValueMemory:
         self._clock = 0
         # The system allocates zeros only when they are first overwritten.
         self._keys: Keys = np.zeros((capacity, width), np.float32)
-        self._norms = np.zeros(capacity, np.float32)
         self._values = np.zeros(capacity)
         self._used = np.zeros(capacity, np.int64)
-        self._largest = 0.0
-        self._names: list[bytes] = []
-        self._row_of: dict[bytes, int] = {}
+        self._hashes = np.zeros(capacity, np.uint32)
+        """of the keys, as long as there is no index"""
         self._index: InvertedFile | None = None
 
     def __len__(self) -> int:
@@ -81,7 +60,10 @@ class KeyValueMemory:
 
     def find(self, key: Keys) -> int | None:
         """Return the row of exactly this key; None if there is none."""
-        return self._row_of.get(_names(key, 1)[0])
+        if self._index is not None:
+            return self._index.find(key)
+        same = np.flatnonzero(self._hashes[: self._count] == _hashes(key[None]))
+        return next((row for row in same.tolist() if (self._keys[row] == key).all()), None)
 
     def nearest(self, queries: Keys, k: int) -> Neighbours:
         """Return the k nearest entries of each of [Q, width] queries, or all if there are fewer."""
@@ -89,63 +71,14 @@ class KeyValueMemory:
         if queries.ndim != 2 or queries.shape[1] != self.width:
             raise ValueError(f"queries must have shape [Q, {self.width}], got {queries.shape}")
         k = min(k, self._count)
-        rows = np.empty((len(queries), k), np.int64)
-        squared = np.empty((len(queries), k))
+        found = Neighbours(np.empty((len(queries), k), np.int64), np.empty((len(queries), k)))
         if k == 0:
-            return Neighbours(rows, squared)
-        search = self._candidates if self._index is None else self._index.candidates
-        for i, candidates in enumerate(search(queries, k)):
-            difference = self._keys[candidates].astype(np.float64) - queries[i]
-            exact = np.einsum("cw,cw->c", difference, difference)
-            order = np.lexsort((candidates, exact))[:k]
-            rows[i], squared[i] = candidates[order], exact[order]
-        return Neighbours(rows, squared)
-
-    def _candidates(self, queries: Keys, k: int) -> list[Rows]:
-        """Return, for each query, the rows that may be among its k nearest.
-
-        Scores are |key|^2 - 2 key . query. Each is wrong by less than `slack`, so that an entry
-        whose score is above the k-th smallest by more than twice of it is farther than k others.
-        """
-        size = np.sqrt(np.einsum("qw,qw->q", queries, queries, dtype=np.float64))
-        epsilon = np.finfo(np.float32).eps
-        longest = np.sqrt(self._largest)
-        slack = (self.width + 4) * epsilon * (self._largest + 2 * longest * size)
-        bound = np.full(len(queries), np.inf, np.float32)
-        kept: list[list[tuple[Rows, Keys]]] = [[] for _ in queries]
-        doubled = np.ascontiguousarray((-2 * queries).T)
-        for start in range(0, self._count, BLOCK):
-            scores = self._scores(doubled, start, min(start + BLOCK, self._count))
-            for i in np.flatnonzero(scores.min(axis=1) <= bound).tolist():
-                near = np.flatnonzero(scores[i] <= bound[i])
-                kept[i].append((start + near, scores[i, near]))
-                bound[i] = self._tightened(kept[i], k, slack[i], bound[i])
-        return [np.concatenate([rows for rows, _ in pieces]) for pieces in kept]
-
-    def _scores(self, doubled: Keys, start: int, stop: int) -> Keys:
-        """Return |key|^2 - 2 key . query for each query and each key of a block, [Q, B]."""
-        scores = np.empty((doubled.shape[1], stop - start), np.float32)
-        for low in range(start, stop, CHUNK):
-            high = min(low + CHUNK, stop)
-            products = self._keys[low:high] @ doubled
-            products += self._norms[low:high, None]
-            scores[:, low - start : high - start] = products.T
-        return scores
-
-    @staticmethod
-    def _tightened(
-        pieces: list[tuple[Rows, Keys]], k: int, slack: float, bound: np.float32
-    ) -> np.float32:
-        """Drop candidates that cannot be among the k nearest, and return the new bound."""
-        rows = np.concatenate([rows for rows, _ in pieces])
-        scores = np.concatenate([scores for _, scores in pieces])
-        if len(scores) > k:
-            kth = np.partition(scores, k - 1)[k - 1]
-            bound = np.nextafter(np.float32(kth + 2 * slack), np.float32(np.inf))
-            near = scores <= bound
-            rows, scores = rows[near], scores[near]
-        pieces[:] = [(rows, scores)]
-        return bound
+            return found
+        if self._index is None:
+            search_all(self._keys[: self._count], queries, *found)
+        else:
+            self._index.search(queries, *found)
+        return found
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -156,8 +89,7 @@ class KeyValueMemory:
             row = int(self._used.argmin())
             self.move([row], key[None])
         else:
-            self._names.append(b"")
-            self._put([row], key[None])
+            self._put(np.array([row]), key[None])
             self._count += 1
             self._grown()
         self._values[row] = value
@@ -170,13 +102,10 @@ class KeyValueMemory:
 
     def move(self, rows: ArrayLike, keys: Keys) -> None:
         """Set the keys of entries."""
-        moved: list[int] = np.asarray(rows, np.int64).tolist()
-        for row in moved:
-            if self._row_of.get(self._names[row]) == row:
-                del self._row_of[self._names[row]]
+        moved = np.asarray(rows, np.int64)
         self._put(moved, keys)
         if self._index is not None:
-            self._index.replace(np.array(moved, np.int64), self._keys[moved])
+            self._index.replace(moved, self._keys[moved])
 
     def touch(self, rows: ArrayLike) -> None:
         """Mark entries as used, the last of them most recently."""
@@ -184,13 +113,10 @@ class KeyValueMemory:
         self._used[rows] = self._clock + np.arange(len(rows))
         self._clock += len(rows)
 
-    def _put(self, rows: Sequence[int], keys: Keys) -> None:
-        norms = np.einsum("nw,nw->n", keys, keys, dtype=np.float64)
-        self._keys[rows], self._norms[rows] = keys, norms
-        self._largest = max(self._largest, float(norms.max(initial=0.0)))
-        for row, name in zip(rows, _names(keys, len(keys)), strict=True):
-            self._names[row] = name
-            self._row_of[name] = row
+    def _put(self, rows: Rows, keys: Keys) -> None:
+        self._keys[rows] = keys
+        if self._index is None:
+            self._hashes[rows] = _hashes(keys)
 
     def _grown(self, centroids: Keys | None = None) -> None:
         """Add new rows to the inverted file, and create it when the memory is large enough."""
@@ -201,9 +127,11 @@ class KeyValueMemory:
         _, lists, probes = self.inverted
         if self._index is None:
             if centroids is None:
-                self._index = InvertedFile.trained(self._keys[: self._count], lists, probes)
+                self._index = InvertedFile.trained(
+                    self._keys[: self._count], lists, probes, self.capacity
+                )
             else:
-                self._index = InvertedFile(centroids, probes)
+                self._index = InvertedFile(centroids, probes, self.capacity)
         self._index.add(self._keys[len(self._index) : self._count])
 
     # --- saving -----------------------------------------------------------------------------------
@@ -234,8 +162,7 @@ class KeyValueMemory:
         new = KeyValueMemory(self.capacity, self.width, self.inverted)
         new._count, new._clock = n, int(state["clock"])
         new._values[:n], new._used[:n] = values, used
-        new._names = [b""] * n
-        new._put(range(n), keys)
+        new._put(np.arange(n), keys)
         new._grown(centroids)
         self.__dict__.update(new.__dict__)
 
@@ -252,9 +179,19 @@ class KeyValueMemory:
         return saved if len(saved) == self.inverted.lists else None
 
 
-def _names(keys: Keys, n: int) -> list[bytes]:
-    """Return hashes that tell n keys apart, smaller than the keys."""
-    # Adding 0 makes the negative zero a positive one: equal keys have equal bytes.
-    data = (keys + np.float32(0)).tobytes()
-    size = len(data) // max(n, 1)
-    return [blake2b(data[i * size : (i + 1) * size], digest_size=16).digest() for i in range(n)]
+def _hashes(keys: Keys) -> NDArray[np.uint32]:
+    """Return a hash of each of [N, width] keys: equal for equal keys, hardly ever for others."""
+    # Adding 0 makes the negative zero a positive one: equal keys have equal bits.
+    words = (keys + np.float32(0)).view(np.uint32).astype(np.uint64)
+    first, second = _multipliers(keys.shape[1])
+    words *= first
+    words ^= words >> np.uint64(32)
+    words *= second
+    found: NDArray[np.uint32] = (words.sum(1) >> np.uint64(32)).astype(np.uint32)
+    return found
+
+
+@lru_cache
+def _multipliers(width: int) -> NDArray[np.uint64]:
+    """Return odd numbers that give each entry of a key another weight in its hash, [2, width]."""
+    return np.random.default_rng(0).integers(2**63, size=(2, width), dtype=np.uint64) * 2 + 1

@@ -1,9 +1,8 @@
 """Rank-based prioritized sampling (Schaul et al. 2016, section 3.3), with exact ranks.
 
 The step with the i-th largest error is drawn with probability i^-alpha / sum_j j^-alpha. The order
-is updated once before each minibatch, for all steps added, changed or evicted since: one pass over
-the memory, and ranks that are never out of date. (Schaul et al. use a heap that is sorted only now
-and then.)
+is updated once before each minibatch, for all steps added, changed or evicted since, so that ranks
+are never out of date. (Schaul et al. use a heap that is sorted only now and then.)
 """
 
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Numbers = NDArray[np.int64]
+from vast.agents.rank_order import Floats, Numbers, RankOrder
 
 
 class Drawn(NamedTuple):
@@ -33,11 +32,10 @@ class RankSampler:
 
     def __init__(self, capacity: int, alpha: float) -> None:
         self.capacity, self.alpha = capacity, alpha
-        self._order: Numbers = np.zeros(0, np.int64)
-        self._priority = np.zeros(0)
-        """of each step in the order, descending"""
+        self._order = RankOrder(capacity)
+        self._oldest = 0
         self._new: list[int] = []
-        self._changed: list[tuple[Numbers, NDArray[np.float64]]] = []
+        self._changed: list[tuple[Numbers, Floats]] = []
         # Whatever the number of steps N is, the sum over ranks up to N is the N-th of these.
         self._sums = np.cumsum(np.arange(1, capacity + 1, dtype=np.float64) ** -alpha)
 
@@ -54,29 +52,19 @@ class RankSampler:
 
     def revise(self, oldest: int) -> None:
         """Update the order, and drop steps with numbers below `oldest`."""
+        if oldest > self._oldest:
+            self._order.remove(np.arange(self._oldest, oldest))
+            self._oldest = oldest
         changed: dict[int, float] = {}
         for numbers, priorities in self._changed:
             changed.update(zip(numbers.tolist(), priorities.tolist(), strict=True))
         self._changed = []
-        stays = self._order >= oldest
-        if changed:
-            moved = np.zeros(self.capacity, np.bool_)
-            moved[np.fromiter(changed, np.int64) % self.capacity] = True
-            stays &= ~moved[self._order % self.capacity]
-        order, priority = self._order[stays], self._priority[stays]
-        # Sorted by priority, of equal ones the newer first: each then goes before its equals.
-        numbers = np.array(sorted(n for n in changed if n >= oldest), np.int64)[::-1]
-        values = np.array([changed[n] for n in numbers.tolist()])
-        by_size = np.argsort(-values, kind="stable")
-        numbers, values = numbers[by_size], values[by_size]
-        places = np.searchsorted(-priority, -values, side="left")
-        order = np.insert(order, places, numbers)
-        priority = np.insert(priority, places, values)
-        new = np.array([n for n in reversed(self._new) if n >= oldest], np.int64)
+        # What is put last comes first: of equal priorities, the newer steps.
+        moved = sorted(number for number in changed if number >= oldest)
+        self._order.put(np.array(moved, np.int64), np.array([changed[n] for n in moved]))
+        new = np.array([number for number in self._new if number >= oldest], np.int64)
         self._new = []
-        largest = priority[0] if len(priority) else 1.0
-        self._order = np.concatenate([new, order])
-        self._priority = np.concatenate([np.full(len(new), largest), priority])
+        self._order.put(new, np.full(len(new), self._order.largest))
 
     def draw(self, rng: np.random.Generator, size: int, beta: float) -> Drawn:
         """Draw a minibatch: one step from each of `size` equally probable runs of ranks."""
@@ -89,14 +77,15 @@ class RankSampler:
         probabilities = (at + 1.0) ** -self.alpha / total
         # The least probable step has the largest weight: (N P)^-beta relative to that of rank N.
         weights = (n / (at + 1.0)) ** (-self.alpha * beta)
-        return Drawn(self._order[at], probabilities, weights)
+        return Drawn(self._order.at(at), probabilities, weights)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the order and the pending changes."""
         changed = self._changed or [(np.zeros(0, np.int64), np.zeros(0))]
+        order, priority = self._order.in_order()
         return {
-            "order": self._order.copy(),
-            "priority": self._priority.copy(),
+            "order": order,
+            "priority": priority,
             "new": np.array(self._new, np.int64),
             "changed": np.concatenate([numbers for numbers, _ in changed]),
             "changed_to": np.concatenate([priorities for _, priorities in changed]),
@@ -107,7 +96,8 @@ class RankSampler:
         order, priority = np.array(state["order"], np.int64), np.array(state["priority"])
         if order.shape != priority.shape or (np.diff(priority) > 0).any():
             raise ValueError("saved priorities: they do not fit the order, or are in none")
-        self._order, self._priority = order, priority
+        self._order.fill(order, priority)
+        self._oldest = int(order.min()) if len(order) else 0
         self._new = np.asarray(state["new"], np.int64).tolist()
         self._changed = []
         if len(state["changed"]):

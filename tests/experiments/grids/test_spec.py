@@ -11,6 +11,7 @@ from tests.experiments.grids.worlds import FORKED, written
 from tests.experiments.sameness import vast
 from vast.experiments.config import default_run
 from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named, scales_of
+from vast.experiments.figures.differences import page
 from vast.experiments.grids.directory import Grid, read_grid, write_grid
 from vast.experiments.grids.run import grid_of
 from vast.experiments.probes import PROBES, probe_named
@@ -220,3 +221,10 @@ def test_a_script_for_slurm_has_one_job_per_agent_that_is_trained(
     assert "#SBATCH --array=0-1\n" in script
     assert f'vast grid {tmp_path / "grids" / "my"} --index "$SLURM_ARRAY_TASK_ID"' in script
     assert read_grid(tmp_path / "grids" / "my").name == "my"
+
+
+def test_the_page_of_scales_lists_what_differs_now() -> None:
+    path = Path(__file__).parents[3] / "docs" / "scales.md"
+    assert path.read_text(encoding="utf-8") == page(), (
+        f"python -m vast.experiments.figures.differences > {path}"
+    )

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from vast.agents.base import ReplayAgent, Values
 from vast.agents.core import SeedPair
+from vast.agents.nearest import Keys, Rows
 from vast.agents.nec.config import NECConfig
 from vast.agents.nec.dictionary import Dictionary
 from vast.agents.nec.returns import Returns, Step
-from vast.agents.neighbours import Keys
 from vast.training.protocol import Pose, StateDict
 
 
@@ -115,12 +115,9 @@ class NEC(ReplayAgent):
 
     def _learn(self) -> bool:
         """Do one step of gradient descent on the squared errors of a minibatch's lookups."""
-        known = np.flatnonzero(~np.isnan(self._target))
-        numbers = self.replay.oldest + (known - self.replay.oldest) % self.config.replay
-        numbers = numbers[numbers >= self.replay.encodable_from]
-        if not len(numbers):
+        batch = self._sample()
+        if not len(batch):
             return False
-        batch = numbers[self._rng.integers(len(numbers), size=self.config.batch)]
         slots = batch % self.config.replay
         queries = self.network(self.replay.histories(batch))
         q, lookups = self.dictionary.estimates(queries, self._action[slots].astype(np.int64))
@@ -130,6 +127,25 @@ class NEC(ReplayAgent):
         self.dictionary.descend(lookups, self.config.memory_rate * self.config.batch)
         self._means.add("train/loss", loss.item())
         return True
+
+    def _sample(self) -> Rows:
+        """Draw the frames of a minibatch, uniformly from those whose return is known.
+
+        Nearly all stored frames have one: others drawn are left out. Only where most have none are
+        all of them looked at. Empty if there is none.
+        """
+        config, first, end = self.config, self.replay.encodable_from, self.replay.end
+        if first < end:
+            known = self._known(self._rng.integers(first, end, size=2 * config.batch))
+            if len(known) >= config.batch:
+                return known[: config.batch]
+        known = self._known(np.arange(first, end))
+        return self._rng.choice(known, config.batch) if len(known) else known
+
+    def _known(self, numbers: Rows) -> Rows:
+        """Return those of these frames whose return is known."""
+        known: Rows = numbers[~np.isnan(self._target[numbers % self.config.replay])]
+        return known
 
     # --- saving -----------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vast.agents.neighbours import InvertedSearch, Keys, KeyValueMemory, Rows
+from vast.agents.config import InvertedSearch
+from vast.agents.nearest import Keys, Rows
+from vast.agents.neighbours import KeyValueMemory
 
 
 def estimate(queries: Tensor, keys: Tensor, values: Tensor, delta: float) -> Tensor:
@@ -121,11 +123,11 @@ class Dictionary:
             assert keys.grad is not None
             assert values.grad is not None
             memory = self.memories[action]
-            moved, place = np.unique(rows, return_inverse=True)
-            by_key = np.zeros((len(moved), keys.shape[2]))
-            by_value = np.zeros(len(moved))
-            np.add.at(by_key, place.ravel(), keys.grad.flatten(0, 1).numpy())
-            np.add.at(by_value, place.ravel(), values.grad.flatten().numpy())
+            order = np.argsort(rows, axis=None, kind="stable")
+            moved, start = np.unique(rows.ravel()[order], return_index=True)
+            # the sums over all lookups that share a neighbour
+            by_key = _sums(keys.grad.flatten(0, 1).numpy()[order], start)
+            by_value = _sums(values.grad.flatten().numpy()[order], start)
             memory.move(moved, (memory.keys(moved) - rate * by_key).astype(np.float32))
             memory.set_values(moved, memory.values(moved) - rate * by_value)
             memory.touch(rows[:, ::-1].ravel())
@@ -140,3 +142,9 @@ class Dictionary:
         """Restore saved memories."""
         for memory, saved in zip(self.memories, state, strict=True):
             memory.load_state_dict(saved)
+
+
+def _sums(rows: NDArray[np.float32], start: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sums of the rows from each start to the next, in double precision."""
+    sums: NDArray[np.float64] = np.add.reduceat(rows, start, axis=0, dtype=np.float64)
+    return sums

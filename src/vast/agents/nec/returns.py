@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.agents.neighbours import Keys
+from vast.agents.nearest import Keys
 
 
 class Step(NamedTuple):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vast.analysis.drawing import FLOOR, GOAL, WALL, arrowheads
 from vast.analysis.paper.lines import agent_label
 from vast.analysis.paper.mazes import draw_floor
-from vast.analysis.paper.panels import LETTER, PAGE, TEXT, TICKS, new_figure, show_image
+from vast.analysis.paper.panels import PAGE, TEXT, TICKS, draw_letter, new_figure, show_image
 from vast.analysis.paper.probed import first_with, numbers
 from vast.envs.tmaze2d import BAR_LENGTH, GOAL_Y, HALF_WIDTH, STEM_END
 from vast.experiments.probes.images import image_from
@@ -93,18 +93,7 @@ def _maze(ax: Axes, title: str, letter: str = "") -> None:
 def _title(ax: Axes, letter: str, title: str) -> None:
     ax.set_title(title, fontsize=TEXT, loc="left", x=0.11 if letter else 0.0)
     if letter:
-        lines = title.count("\n") + 1
-        ax.annotate(
-            letter,
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(0, 6 + 1.25 * TEXT * lines),
-            textcoords="offset points",
-            va="top",
-            fontsize=LETTER,
-            fontweight="bold",
-            annotation_clip=False,
-        )
+        draw_letter(ax, letter, (0, 6 + 1.25 * TEXT * (title.count("\n") + 1)), va="top")
 
 
 def _cells(ax: Axes, data: TwoEpisodes, colours: list[str] | NDArray[np.float64]) -> None:

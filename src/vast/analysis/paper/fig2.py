@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vast.analysis.drawing import WALL
 from vast.analysis.paper.lines import agent_label
-from vast.analysis.paper.panels import LETTER, PAGE, TEXT, TICKS, new_figure, show_image
+from vast.analysis.paper.panels import PAGE, TEXT, TICKS, draw_letter, new_figure, show_image
 from vast.analysis.paper.probed import first_with, numbers
 from vast.errors import UserError
 from vast.experiments.probes.images import image_from
@@ -81,17 +81,7 @@ def code_grid(code: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _title(ax: Axes, letter: str, title: str) -> None:
     ax.set_title(title, fontsize=TEXT, pad=4)
-    if letter:
-        ax.annotate(
-            letter,
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(-8, 6),
-            textcoords="offset points",
-            fontsize=LETTER,
-            fontweight="bold",
-            annotation_clip=False,
-        )
+    draw_letter(ax, letter, (-8, 6))
 
 
 def _image(ax: Axes, text: str, letter: str, title: str) -> None:

@@ -45,17 +45,7 @@ def save_figure(figure: Figure, out: Path, name: str) -> list[Path]:
 def panel(ax: Axes, letter: str, title: str = "", y: str = "", x: str = "") -> None:
     """Give axes the letter and title of a panel, and labels."""
     ax.set_title(title, fontsize=TEXT, loc="left", pad=4)
-    if letter:
-        ax.annotate(
-            letter,
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(-14, 4),
-            textcoords="offset points",
-            fontsize=LETTER,
-            fontweight="bold",
-            annotation_clip=False,
-        )
+    draw_letter(ax, letter, (-14, 4))
     ax.set_xlabel(x, fontsize=TEXT, labelpad=2)
     ax.set_ylabel(y, fontsize=TEXT, labelpad=2)
     ax.tick_params(labelsize=TICKS, width=0.6, length=2.5, pad=2)
@@ -63,6 +53,21 @@ def panel(ax: Axes, letter: str, title: str = "", y: str = "", x: str = "") -> N
     ax.spines[["left", "bottom"]].set(**AXES)
     ax.grid(axis="y", color=GRID, linewidth=0.5)
     ax.set_axisbelow(True)
+
+
+def draw_letter(ax: Axes, letter: str, offset: tuple[float, float], va: str = "baseline") -> None:
+    """Write the letter of a panel at the corner of its axes, moved by some points."""
+    ax.annotate(
+        letter,
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=offset,
+        textcoords="offset points",
+        va=va,
+        fontsize=LETTER,
+        fontweight="bold",
+        annotation_clip=False,
+    )
 
 
 def steps_axis(ax: Axes, label: bool = True) -> None:
