@@ -19,9 +19,10 @@ def grid(
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
     slurm: Path | None = None,
     ray: str | None = None,
+    reuse: tuple[Path, ...] = (),
     save_seconds: float = 60.0,
     leg_seconds: float = 300.0,
-    index: Annotated[int | None, tyro.conf.Suppress] = None,
+    index: int | None = None,
 ) -> None:
     """Do all runs of an experiment, several at a time; again, to resume.
 
@@ -35,9 +36,10 @@ def grid(
         dry_run: only say what there is to do, and what it costs
         slurm: write a script for `sbatch` that does the runs, instead of doing them
         ray: do them on a Ray cluster: its address, or local
+        reuse: other grids, whose finished runs are copied where they are the same
         save_seconds: between two checkpoints of a run
         leg_seconds: with --ray: what is lost at most when a node is lost
-        index: do one job of the script for Slurm, in this process
+        index: do one job of the array that --slurm writes, in this process
     """
     from vast.experiments.grids.directory import read_grid, write_grid
     from vast.experiments.grids.estimate import Speeds, estimate
@@ -66,7 +68,13 @@ def grid(
         print(f"wrote {slurm}: {jobs} jobs; to submit: sbatch {slurm}")
         return
     progress, interrupted = do_grid(
-        directory, asked, at_a_time, ray=ray, save_seconds=save_seconds, leg_seconds=leg_seconds
+        directory,
+        asked,
+        at_a_time,
+        ray=ray,
+        save_seconds=save_seconds,
+        leg_seconds=leg_seconds,
+        reused=reuse,
     )
     _tell_stop(not interrupted, directory)
     if progress.failed:

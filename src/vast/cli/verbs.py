@@ -189,18 +189,23 @@ def compare(
 
 
 def tasks() -> None:
-    """List the tasks, agents and presets there are."""
+    """List the tasks, agents, presets and experiments there are."""
     from vast.agents.registry import AGENTS, PRESETS
+    from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named
     from vast.tasks import TASKS
 
     for title, entries in (
         ("tasks", {name: task.about for name, task in TASKS.items()} | OTHERS),
         ("agents", {name: spec.about for name, spec in AGENTS.items()}),
         ("presets", PRESETS),
+        (
+            "experiments, for vast grid",
+            {name: experiment_named(name).about for name in (*EXPERIMENTS, *SAME_RUNS)},
+        ),
     ):
         print(title)
         for name, about in entries.items():
-            print(f"  {name:<20}{about}")
+            print(f"  {name:<26}{about}")
 
 
 OTHERS = {

@@ -7,6 +7,8 @@ So the continuation is, bit for bit, the run with the same interventions from th
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +22,28 @@ from vast.training.plain import first_difference, to_plain
 
 
 def fork(trained: Path, directory: Path, config: RunConfig) -> None:
-    """Make a run directory that continues a finished run; nothing is left if that fails.
+    """Make a run directory that continues a finished run; nothing is left if that fails."""
+    before = files.read_config(trained)
+    _require_continued(trained, before, config)
+    with _copied(trained, directory) as unfinished:
+        copied = replace(config, wad=before.wad, wad_sha256=before.wad_sha256)
+        files.write_config(unfinished, copied)
+
+
+def reuse(trained: Path, directory: Path) -> None:
+    """Make a run directory that is a finished run of another grid, as it was."""
+    with _copied(trained, directory) as unfinished:
+        for name in (files.CONFIG, files.PROBES):
+            if (trained / name).exists():
+                shutil.copyfile(trained / name, unfinished / name)
+
+
+@contextmanager
+def _copied(trained: Path, directory: Path) -> Iterator[Path]:
+    """Yield a copy of a run without its config, which becomes the directory in the end.
 
     The files of a checkpoint never change, so they are shared where the file system can do so.
     """
-    before = files.read_config(trained)
-    _require_continued(trained, before, config)
     manifest = read_manifest(trained / CHECKPOINT)
     check_files(trained / CHECKPOINT, manifest)
     unfinished = directory.with_name(f".{directory.name}.{os.getpid()}")
@@ -37,12 +55,10 @@ def fork(trained: Path, directory: Path, config: RunConfig) -> None:
         for name in (files.METRICS, files.SAVES, *COPIES.values()):
             if (trained / name).exists():
                 shutil.copyfile(trained / name, unfinished / name)
-        files.write_config(
-            unfinished, replace(config, wad=before.wad, wad_sha256=before.wad_sha256)
-        )
+        yield unfinished
         unfinished.rename(directory)
     except OSError as error:
-        raise UserError(f"cannot fork {trained} to {directory}: {error.strerror}") from error
+        raise UserError(f"cannot copy {trained} to {directory}: {error.strerror}") from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 

@@ -1,6 +1,7 @@
 """A grid that was killed or interrupted ends as one that was left alone; a fork, as a whole run."""
 
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,31 @@ def test_an_interrupted_grid_saves_its_runs_and_goes_on_from_there(
     assert_same_grids(alone, out)
 
 
+def test_jobs_of_slurm_do_the_same_grid_run_by_run(alone: Path, tmp_path: Path) -> None:
+    spec, out = written(tmp_path, FORKED), tmp_path / "slurm"
+    vast("grid", spec, "--out", out, "--slurm", tmp_path / "job.sh")
+    for index in ("1", "0"):
+        vast("grid", out, "--index", index)
+    assert_same_grids(alone, out)
+
+
+def test_the_same_runs_of_another_grid_are_taken_over(
+    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = FORKED.partition("[forks]")[0].replace("steps = 500", "steps = 350")
+    spec = written(tmp_path, text.replace("forks = []", "").replace("arms.plain", "arms.short"))
+    capsys.readouterr()
+    vast("grid", spec, "--out", tmp_path / "other", "--reuse", alone)
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["plus-maze-vast-0: taken over", "plus-maze-short-0: taken over"]
+    assert "2 of 2 runs done" in said[2]
+    for here, there in (("short", "plain"), ("vast", "vast")):
+        copy = tmp_path / "other" / "runs" / f"plus-maze-{here}-0"
+        original = alone / "runs" / f"plus-maze-{there}-0"
+        assert (copy / "config.json").read_bytes() == (original / "config.json").read_bytes()
+        assert_same(copy, original)
+
+
 def test_a_fork_is_the_run_that_was_never_forked(alone: Path, tmp_path: Path) -> None:
     options = ("--preset", "debug", "--steps", "500", "--seed", "0")
     vast(
@@ -126,3 +152,18 @@ def test_a_fork_must_continue_what_was_trained(alone: Path, tmp_path: Path) -> N
     with pytest.raises(UserError, match="seed is 0 there, 7 here"):
         fork(trained, tmp_path / "fork", replace(config, seed=7))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_belongs_to_the_interventions_that_have_happened(
+    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A config that was edited after the fact would describe another run."""
+    copy = tmp_path / "run"
+    shutil.copytree(alone / "runs" / "plus-maze-vast-reversed-0", copy)
+    config = copy / "config.json"
+    config.write_text(config.read_text().replace("350:reverse", "340:reverse"))
+    with pytest.raises(SystemExit):
+        vast("resume", copy, "--steps", "510")
+    assert "its interventions must be ['340:reverse'], got ['350:reverse']" in (
+        capsys.readouterr().err
+    )

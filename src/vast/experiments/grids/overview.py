@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 LIVE_SECONDS, PLAIN_SECONDS = 1.0, 60.0
 """between two updates of the table, and between two lines"""
-TAIL = 8192
-"""bytes at the end of a log that hold its last row"""
+TAIL, LAST = 16_384, 10
+"""bytes at the end of a log that hold its last rows, and how many of these are looked at"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Position:
     step: int = 0
     wall_seconds: float = 0.0
     mean_return: float | None = None
-    """of the last test epoch, if that is the last row"""
+    """of the last test epoch, if it is among the last rows"""
 
 
 def position(directory: Path, run: GridRun) -> Position:
@@ -45,9 +45,10 @@ def position(directory: Path, run: GridRun) -> Position:
         with path.open("rb") as log:
             size = log.seek(0, 2)
             log.seek(max(0, size - TAIL))
-            last = log.read().split(b"\n")[-2]
-        row = json.loads(last)
-        return Position(row["step"], row["wall_seconds"], row.get("eval/mean_return"))
+            # The first line may be cut, the last one unfinished.
+            rows = [json.loads(line) for line in log.read().split(b"\n")[-LAST - 1 : -1]]
+        tests = [row["eval/mean_return"] for row in rows if "eval/mean_return" in row]
+        return Position(rows[-1]["step"], rows[-1]["wall_seconds"], tests[-1] if tests else None)
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return Position()
 
@@ -107,7 +108,8 @@ class Overview:
         summary = self._summary(progress, positions)
         if self._live:
             with UNSEEN:
-                self._live.update(Group(Text(summary), self._table(positions)), refresh=True)
+                table = [self._table(positions)] if positions else []
+                self._live.update(Group(Text(summary), *table), refresh=True)
         elif last or not began:
             self.say(summary)
 

@@ -1,11 +1,13 @@
 """Doing a grid: on this machine, on a Ray cluster, or one job of it for Slurm."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from vast.errors import UserError, unknown
 from vast.experiments.figures import experiment_named, scales_of
+from vast.experiments.forks import reuse
 from vast.experiments.grids.directory import (
     Grid,
     GridRun,
@@ -25,6 +27,7 @@ from vast.experiments.lock import locked
 from vast.experiments.own_map import hashed
 from vast.experiments.spec import Experiment
 from vast.experiments.spec_file import read_experiment
+from vast.training.plain import to_plain
 from vast.training.signals import STOPPING, deferred_signals
 
 TOML, OWN = ".toml", "own"
@@ -84,6 +87,27 @@ def require_runs(grid: Grid, names: Iterable[str]) -> list[GridRun]:
     return [found[name] for name in names]
 
 
+def take_over(directory: Path, runs: Iterable[GridRun], others: Iterable[Path]) -> list[str]:
+    """Copy the finished runs of other grids that are the same as runs here; return their names.
+
+    The same: every field of the config is, whatever the arm is called.
+    """
+    finished = {
+        json.dumps(to_plain(run.condition.run_config(run.seed), full=True)): (other, run)
+        for other in others
+        for run in read_grid(other).runs()
+        if is_done(other, run)
+    }
+    taken = []
+    for run in runs:
+        here = run_directory_of(directory, run)
+        key = json.dumps(to_plain(run.condition.run_config(run.seed), full=True))
+        if key in finished and not here.exists():
+            reuse(run_directory_of(*finished[key]), here)
+            taken.append(run.name)
+    return taken
+
+
 def do_grid(
     directory: Path,
     grid: Grid,
@@ -92,6 +116,7 @@ def do_grid(
     ray: str | None = None,
     save_seconds: float | None = None,
     leg_seconds: float | None = None,
+    reused: Sequence[Path] = (),
 ) -> tuple[Progress, bool]:
     """Do all runs of a grid that are not finished; tell whether it was interrupted."""
     runs = grid.runs()
@@ -105,6 +130,8 @@ def do_grid(
         # What another call asked for stays in the grid, and is not done now.
         there = {run.name: run for run in whole.runs()}
         runs = [there[run.name] for run in runs]
+        for name in take_over(directory, runs, reused):
+            print(f"{name}: taken over", flush=True)
         pool: Pool
         if cluster is None:
             pool = LocalPool(directory, workers, save_seconds)
