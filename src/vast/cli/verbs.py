@@ -18,18 +18,25 @@ INTERRUPTED = 130
 """the exit code of a command that was interrupted: 128 + the number of the signal"""
 
 
-def figure(name: Annotated[str, tyro.conf.Positional], out: Path = Path("figures")) -> None:
-    """Draw a figure of the paper.
+def figure(
+    name: Annotated[str, tyro.conf.Positional],
+    source: Annotated[tuple[Path, ...], tyro.conf.arg(name="from")] = (),
+    out: Path = Path("figures"),
+) -> None:
+    """Draw a figure of the paper, as PNG and PDF.
 
     Args:
-        name: which figure: fig1
+        name: which figure: fig1 to fig7, figS1 to figS3
+        source: grids or run directories; by default the results that ship with the package
         out: the folder to write it to
     """
     from vast.analysis.figures import draw_figure
 
     with _writing(out):
-        file = draw_figure(name, out)
-    print(f"wrote {file}")
+        files, note = draw_figure(name, out, source)
+    print(f"wrote {' and '.join(map(str, files))}")
+    if note:
+        print(note)
 
 
 def maze(
@@ -144,6 +151,43 @@ def report(
     print(f"wrote {out}")
 
 
+def compare(
+    directories: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    metric: str = "eval/reward_per_step",
+    score: str = "last-third",
+    until: int | None = None,
+    threshold: float | None = None,
+    against: str | None = None,
+    json: Path | None = None,
+) -> None:
+    """Compare the arms of runs or grids, with seeds as units (docs/statistics.md).
+
+    Args:
+        directories: run directories, or grids
+        metric: what is compared, by its name in metrics.jsonl
+        score: a run as one number: last-third (mean of the last third of the tests) or area
+        until: compare up to this step; by default up to the end of the shortest run of a task
+        threshold: of the steps to a threshold; by default 90 % of the way to the best arm
+        against: compare only this arm with each other one
+        json: also write everything to this file
+    """
+    from vast.analysis.comparison import compare as compared
+    from vast.analysis.comparison_table import show, write_json
+    from vast.experiments.results import load_runs
+
+    if not directories:
+        raise UserError("compare needs one run directory or grid, or more")
+    found = compared(
+        load_runs(directories), metric, score, until=until, threshold=threshold, against=against
+    )
+    if json is not None:
+        with _writing(json):
+            write_json(found, json)
+    show(found)
+    if json is not None:
+        print(f"wrote {json}")
+
+
 def tasks() -> None:
     """List the tasks, agents, presets and experiments there are."""
     from vast.agents.registry import AGENTS, PRESETS
@@ -205,6 +249,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "eval": evaluate,
     "play": play,
     "report": report,
+    "compare": compare,
     "grid": grid,
     "tasks": tasks,
     "figure": figure,

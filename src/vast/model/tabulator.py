@@ -167,6 +167,15 @@ class Tabulator:
                 keys.append(self._keys(self.model.posterior(inputs, encoder))[:, 0])
         return np.concatenate(keys)
 
+    def logits(self, observations: NDArray[Any]) -> NDArray[np.floating[Any]]:
+        """Return the encoder's outputs x, of whose signs `encode` makes states: [N, d]."""
+        self._check_frames(observations, self.config.history + 1)
+        encoder = self._published or self._average
+        with torch.inference_mode():
+            no_steps = torch.zeros(len(observations), 0, dtype=torch.bool)
+            inputs = self.model.encoder_inputs(self._frames(observations), no_steps)
+            return network_state.array(self.model.posterior(inputs, encoder)[:, 0])
+
     def decode(self, keys: ArrayLike) -> NDArray[np.floating[Any]]:
         """Return the expected observation in each state, images in [0, 1]: [N, *shape]."""
         bits = codes.unpack(np.asarray(keys, np.uint64), self.config.n_bits)

@@ -19,6 +19,8 @@ PROBES = {
     "teleporter": "vast.experiments.probes.follow_up:teleporter",
     "places": "vast.experiments.probes.places:places",
     "one-run": "vast.experiments.probes.values:one_run",
+    "sightings": "vast.experiments.probes.sightings:sightings",
+    "networks": "vast.experiments.probes.networks:networks",
     "frames": "vast.experiments.probes.repeated_frames:repeated_frames",
     "tree": "vast.experiments.probes.tree:tree",
 }

@@ -1,0 +1,272 @@
+"""The statistics of the paper's claims: from records of runs to rows of a table, seeds as units."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+
+import numpy as np
+
+from vast.analysis.comparison import METRIC, compare
+from vast.analysis.paper.bits import n_bits
+from vast.analysis.paper.lines import by_arm, intervention_steps
+from vast.analysis.statistics import (
+    area_under_curve,
+    estimate,
+    interquartile_mean,
+    mean_of_last,
+    mean_within,
+    median,
+    steps_to,
+)
+from vast.analysis.statistics.estimates import number
+from vast.experiments.results import RunRecord
+from vast.experiments.two_episodes import run as two_episodes
+
+Records = Mapping[str, Sequence[RunRecord]]
+"""by the name of their grid"""
+Score = Callable[[RunRecord], float]
+"""one number per run; nan if it has none"""
+NEAR = 0.9
+"""of a reward per step: as good as reached"""
+WINDOW = 10_000
+"""environment steps in which the use of the teleporter is averaged"""
+REGULAR = 0.5
+"""share of episodes that make up regular use, in two tests in a row"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a claim's table."""
+
+    what: str
+    """an arm, or two"""
+    statistic: str
+    result: str
+    """with the number of seeds, and whether they are too few"""
+
+
+def label(record: RunRecord) -> str:
+    """Return what a table calls the arm of a run."""
+    return f"{record.label}, {record.fork}" if record.fork else record.label
+
+
+def rows_by_arm(
+    records: Iterable[RunRecord],
+    statistics: Mapping[str, Score],
+    summary: Callable[..., np.ndarray] = interquartile_mean,
+) -> list[Row]:
+    """Return the summary over seeds of each statistic, arm by arm."""
+    found = []
+    for runs in by_arm(records):
+        for name, score in statistics.items():
+            values = [score(run) for run in runs]
+            known = [value for value in values if value == value]
+            if known:
+                shown = str(estimate(summary, known))
+                if summary is median:
+                    reached = sum(isfinite(value) for value in known)
+                    shown += f"; {reached} of {len(known)} seeds"
+                found.append(Row(label(runs[0]), name, shown))
+    return found
+
+
+def last_third(metric: str) -> Score:
+    """Return the mean of the last third of a metric's values."""
+    return lambda run: mean_of_last(*run.curve(metric))
+
+
+def first_third(metric: str) -> Score:
+    """Return the mean of a metric over the first third of the steps."""
+    return lambda run: mean_within(*run.curve(metric), 0, run.steps / 3)
+
+
+def at_the_end(metric: str) -> Score:
+    """Return the last value of a metric."""
+
+    def score(run: RunRecord) -> float:
+        values = run.curve(metric)[1]
+        return float(values[-1]) if len(values) else nan
+
+    return score
+
+
+def probed(probe: str, field: str) -> Score:
+    """Return a number that a probe measured."""
+
+    def score(run: RunRecord) -> float:
+        value = run.probes.get(probe, {}).get(field)
+        return nan if value is None else float(value)
+
+    return score
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+def compared(records: Sequence[RunRecord], task: str, *ours: str) -> list[Row]:
+    """Return every arm's reward per step in the last third, and each of ours against the others.
+
+    Each of ours is compared in a family of its own, without the rest of ours.
+    """
+    runs = [run for run in records if run.task == task]
+    score = {"reward per step, last third of the tests": last_third(METRIC)}
+    found = rows_by_arm(runs, score)
+    labels = {run.arm: run.label for run in runs}
+    for arm in ours:
+        family = [run for run in runs if run.arm == arm or run.arm not in ours]
+        if arm not in labels or len({run.arm for run in family}) < 2:
+            continue
+        for pair in compare(family, against=arm).tasks[0].pairs:
+            what = f"{labels[arm]} > {labels.get(pair.theirs, pair.theirs)}"
+            found.append(Row(what, "probability of improvement", str(pair.improvement)))
+            if pair.test is not None:
+                told = f"{number(pair.adjusted)} ({pair.test.mark})"
+                found.append(Row(what, "p, paired permutation test, Holm", told))
+    return found
+
+
+def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
+    """Return the statistics of runs by their number of bits, the largest first."""
+    return rows_by_arm(sorted(records, key=lambda run: -n_bits(run)), statistics)
+
+
+# --- single claims --------------------------------------------------------------------------------
+
+
+def one_run(records: Iterable[RunRecord]) -> list[Row]:
+    """Return what one run without reward did to the values of the states that were new."""
+
+    def new_values(run: RunRecord) -> list[float | None]:
+        along = run.probes.get("one-run", {}).get("run", {"before": (), "after": ()})
+        both = zip(along["before"], along["after"], strict=True)
+        return [after for before, after in both if before is None]
+
+    def mean_value(run: RunRecord) -> float:
+        known = [value for value in new_values(run) if value is not None]
+        return float(np.mean(known)) if known else nan
+
+    runs = [run for run in records if "one-run" in run.probes]
+    found = rows_by_arm(
+        runs,
+        {
+            "new states on the run": lambda run: len(new_values(run)),
+            "of these, with a value afterwards": lambda run: sum(
+                value is not None for value in new_values(run)
+            ),
+            "their mean value": mean_value,
+        },
+    )
+    for arm in by_arm(runs):
+        same = sum(bool(run.probes["one-run"]["same_networks"]) for run in arm)
+        found.append(Row(label(arm[0]), "networks unchanged", f"{same} of {len(arm)} seeds"))
+    return found
+
+
+def crossing_episodes() -> list[Row]:
+    """Return the values of the right arm after two episodes that cross."""
+    data = two_episodes()
+    right = data.episodes[0].observations[: len(data.episodic_values[0]), 0] > 1
+    planned = data.cell_values[data.cells[:, 0] > 1]
+    name = "largest value in the right arm"
+    return [
+        Row("episodic control", name, number(float(data.episodic_values[0][right].max()))),
+        Row("prioritized sweeping", name, number(float(planned.max()))),
+    ]
+
+
+def steps_per_goal(records: Iterable[RunRecord]) -> list[Row]:
+    """Return after how many steps a random policy is rewarded: episodes end at the goal only."""
+
+    def score(run: RunRecord) -> float:
+        steps, episodes = run.curve("train/episodes")
+        return float(steps[-1] / episodes[-1]) if len(steps) and episodes[-1] else inf
+
+    return rows_by_arm(records, {"steps per reward": score})
+
+
+def teleporter(records: Iterable[RunRecord], *forks: str) -> list[Row]:
+    """Return how the use of the teleporter grows after it opened, and when it is regular."""
+    runs = [run for run in records if run.fork in forks]
+    opened = max(intervention_steps(runs), default=0)
+    last = max((run.steps for run in runs), default=opened)
+    metric = "eval/with_teleporter"
+
+    def window(start: int) -> Score:
+        return lambda run: mean_within(*run.curve(metric), opened + start, opened + start + WINDOW)
+
+    shares = {
+        f"share of test episodes, steps {start:,} to {start + WINDOW:,} after": window(start)
+        for start in range(0, min(last - opened, 3 * WINDOW), WINDOW)
+    }
+    regular: dict[str, Score] = {
+        f"steps to a share of {REGULAR:g} in two tests, median": lambda run: steps_to(
+            *run.curve(metric), REGULAR, after=opened, in_a_row=2
+        )
+    }
+    return rows_by_arm(runs, shares) + rows_by_arm(runs, regular, median)
+
+
+def recovery(records: Sequence[RunRecord]) -> list[Row]:
+    """Return after how many steps each arm is as good as before the reversal."""
+    runs = [run for run in records if run.interventions]
+    change = min(intervention_steps(runs), default=0)
+
+    def before(run: RunRecord) -> float:
+        return mean_within(*run.curve(METRIC), 2 * change / 3, change)
+
+    def recovered(run: RunRecord) -> float:
+        # An agent that had learned nothing has nothing to recover.
+        level = before(run)
+        return steps_to(*run.curve(METRIC), NEAR * level, after=change) if level > 0 else inf
+
+    rows = rows_by_arm(runs, {"reward per step before": before})
+    late: dict[str, Score] = {f"steps to {NEAR:.0%} of it after the reversal, median": recovered}
+    return rows + rows_by_arm(runs, late, median)
+
+
+def latent(records: Sequence[RunRecord]) -> list[Row]:
+    """Return after how many steps with rewards each arm comes close to the best one."""
+
+    def hidden(run: RunRecord) -> int:
+        return int(run.config["settings"].get("latent_steps", 0))
+
+    finals = [float(np.mean([last_third(METRIC)(run) for run in arm])) for arm in by_arm(records)]
+    goal = NEAR * max(finals, default=nan)
+
+    def late(run: RunRecord) -> float:
+        return steps_to(*run.curve(METRIC), goal, after=hidden(run))
+
+    final = {"reward per step, last third of the tests": last_third(METRIC)}
+    told: dict[str, Score] = {f"steps with rewards to {number(goal)} per step, median": late}
+    return rows_by_arm(records, final) + rows_by_arm(records, told, median)
+
+
+def pong(records: Iterable[RunRecord]) -> list[Row]:
+    """Return area under the curve and the terms of the free energy."""
+    runs = [run for run in records if run.task == "pong"]
+    return rows_by_arm(
+        runs,
+        {
+            "area under the return per test episode": lambda run: area_under_curve(
+                *run.curve("eval/mean_return")
+            ),
+            "reconstruction, last third (nats)": last_third("train/reconstruction"),
+            "transition, last third (nats)": last_third("train/transition"),
+            "entropy, last third (nats)": last_third("train/entropy"),
+        },
+    )
+
+
+def tree_likeness(records: Iterable[RunRecord]) -> list[Row]:
+    """Return predecessors per state and the share of revisited pairs, task by task."""
+    found = []
+    runs = list(records)
+    for task in dict.fromkeys(run.task for run in runs):
+        statistics = {
+            "predecessors per state, mean": probed("tree", "mean_predecessors"),
+            "states with several predecessors (share)": probed("tree", "several_predecessors"),
+            "revisited state-action pairs (share)": probed("tree", "revisited"),
+        }
+        rows = rows_by_arm([run for run in runs if run.task == task], statistics)
+        found += [Row(f"{task}, {row.what}", row.statistic, row.result) for row in rows]
+    return found

@@ -1,0 +1,149 @@
+"""The lines of a figure: the curves of an arm, seed by seed, and their mean."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vast.analysis.drawing import AGENT_COLOURS
+from vast.analysis.statistics import standard_error
+from vast.analysis.statistics.estimates import interval_caveat
+from vast.errors import UserError
+from vast.experiments.results import RunRecord
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""steps and values"""
+OTHER = "#555555"
+"""of an agent without a colour of its own"""
+KINDS = {
+    "vast": "VaST with extensions",
+    "plain-vast": "plain VaST",
+    "nec": "NEC",
+    "ddqn": "Prioritized DDQN",
+    "lsh": "LSH",
+    "mfec": "MFEC",
+}
+"""agents in the order of legends, and what figures call them"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is drawn of one arm."""
+
+    name: str
+    """of the arm"""
+    label: str
+    """in the legend"""
+    colour: str
+    runs: Mapping[int, Curve]
+    """by seed"""
+    dashed: bool = False
+
+    @property
+    def n(self) -> int:
+        """Seeds."""
+        return len(self.runs)
+
+    def table(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the steps that all seeds have, and the values [seed, step]."""
+        curves = list(self.runs.values())
+        steps = curves[0][0]
+        for at, _ in curves[1:]:
+            steps = np.intersect1d(steps, at)
+        return steps, np.array([values[np.searchsorted(at, steps)] for at, values in curves])
+
+    def mean(self) -> Curve:
+        """Return the mean over seeds, where all have a value."""
+        steps, values = self.table()
+        return steps, values.mean(axis=0)
+
+    def standard_error(self) -> NDArray[np.float64]:
+        """Return the standard error of the mean, at the same steps."""
+        return standard_error(self.table()[1])
+
+
+def kind(record: RunRecord) -> str:
+    """Return the agent of a run; VaST without extensions is `plain-vast`."""
+    plain = record.agent == "vast" and not record.config["settings"].get("extensions")
+    return "plain-vast" if plain else record.agent
+
+
+def agent_label(record: RunRecord) -> str:
+    """Return what figures call the agent of a run; as published, VaST has no other name."""
+    agent = kind(record)
+    if agent == "plain-vast" and record.config.get("preset") == "paper":
+        return "VaST"
+    return KINDS.get(agent, record.label)
+
+
+def agent_line(records: Sequence[RunRecord], metric: str, *, dashed: bool = False) -> Line | None:
+    """Return the line of one arm, in the colour of its agent; None if it lacks the metric."""
+    agent = kind(records[0])
+    return line(
+        records,
+        metric,
+        label=agent_label(records[0]),
+        colour=AGENT_COLOURS.get(agent, OTHER),
+        dashed=dashed,
+    )
+
+
+def line(
+    records: Sequence[RunRecord], metric: str, *, label: str, colour: str, dashed: bool = False
+) -> Line | None:
+    """Return the line of one arm; None if none of its runs has the metric."""
+    curves = {record.seed: record.curve(metric) for record in records}
+    runs = {seed: curve for seed, curve in sorted(curves.items()) if len(curve[0])}
+    name = "/".join(part for part in (records[0].arm, records[0].fork) if part)
+    return Line(name, label, colour, runs, dashed) if runs else None
+
+
+def by_arm(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
+    """Return the runs of each arm, agents in the order of legends."""
+    arms: dict[tuple[str, str | None], list[RunRecord]] = {}
+    for record in records:
+        arms.setdefault((record.arm, record.fork), []).append(record)
+    order = list(KINDS)
+    return sorted(
+        arms.values(),
+        key=lambda runs: order.index(kind(runs[0])) if kind(runs[0]) in order else len(order),
+    )
+
+
+def agent_lines(records: Iterable[RunRecord], metric: str) -> list[Line]:
+    """Return the lines of all arms that have the metric, each in the colour of its agent."""
+    found = (agent_line(runs, metric) for runs in by_arm(records))
+    return [one for one in found if one is not None]
+
+
+def select(
+    records: Sequence[RunRecord],
+    figure: str,
+    task: str,
+    *,
+    such: Callable[[RunRecord], bool] = lambda _: True,
+) -> list[RunRecord]:
+    """Return the runs of a task; UserError, which says what a figure needs, if there are none."""
+    found = [record for record in records if record.task == task and such(record)]
+    if not found:
+        tasks = ", ".join(sorted({record.task for record in records})) or "none"
+        raise UserError(f"{figure} needs runs on {task}, got runs on {tasks}")
+    return found
+
+
+def intervention_steps(records: Iterable[RunRecord]) -> list[int]:
+    """Return when something happened to the environment."""
+    texts = {text for record in records for text in record.interventions}
+    return sorted({int(text.partition(":")[0]) for text in texts})
+
+
+def legend_note(lines: Iterable[Line], *, band: bool = False) -> str:
+    """Return what a reader must know of the lines: what is drawn, of how many seeds, its caveat."""
+    counts = sorted({one.n for one in lines})
+    seeds = " or ".join(map(str, counts)) + (" seeds" if counts != [1] else " seed")
+    if not band:
+        return f"thin: single runs; bold: mean of {seeds}"
+    caveat = interval_caveat(counts[0])
+    too_narrow = f", too narrow with {seeds}" if caveat and counts[0] > 1 else ""
+    return f"thin: single runs; bold: mean of {seeds}\nband: ± SEM{too_narrow}"

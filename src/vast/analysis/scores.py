@@ -1,0 +1,114 @@
+"""Runs sorted into arms: which runs are compared, over which steps, and one score per run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vast.analysis.arms import flat
+from vast.analysis.statistics import area_under_curve, mean_of_last
+from vast.errors import UserError, unknown
+from vast.experiments.results import RunRecord
+
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""steps and values"""
+SCORES: dict[str, Callable[..., float]] = {"last-third": mean_of_last, "area": area_under_curve}
+"""a curve as one number: the mean of the last third of the tests, or the area per step"""
+
+
+@dataclass(frozen=True)
+class Arms:
+    """The runs of one task that can be compared, by arm and seed."""
+
+    task: str
+    metric: str
+    until: int
+    """the last step that counts: the same for all"""
+    runs: Mapping[str, Mapping[int, RunRecord]]
+    """by arm, and by seed"""
+    left_out: tuple[str, ...]
+    """which runs do not count, and why"""
+
+    def curves(self, arm: str) -> dict[int, Curve]:
+        """Return the metric of each seed of an arm."""
+        return {seed: within(run, self.metric, self.until) for seed, run in self.runs[arm].items()}
+
+    def scores(self, arm: str, score: str) -> dict[int, float]:
+        """Return one number per seed of an arm."""
+        return {seed: SCORES[score](*curve) for seed, curve in self.curves(arm).items()}
+
+
+def within(run: RunRecord, metric: str, until: float) -> Curve:
+    """Return the part of a curve up to a step."""
+    steps, values = run.curve(metric)
+    return steps[steps <= until], values[steps <= until]
+
+
+def sort_arms(records: Sequence[RunRecord], metric: str, until: int | None = None) -> list[Arms]:
+    """Return the arms of each task, compared up to `until` steps.
+
+    By default that is what the shortest planned run of the task has. Runs that have not come that
+    far, or that lack the metric, are left out, and said to be.
+    """
+    known = sorted({name for record in records for name in record.metrics})
+    if metric not in known:
+        raise unknown("metric", metric, known)
+    named = _named(_without_trunks(records))
+    return [
+        _arms(task, metric, {key: run for key, run in named.items() if key[0] == task}, until)
+        for task in dict.fromkeys(task for task, _, _ in named)
+    ]
+
+
+def _arms(
+    task: str, metric: str, named: Mapping[tuple[str, str, int], RunRecord], until: int | None
+) -> Arms:
+    last = until or min(run.steps for run in named.values())
+    kept: dict[str, dict[int, RunRecord]] = {}
+    left_out = []
+    for (_, arm, seed), run in named.items():
+        steps = run.metrics["step"]
+        reached = int(steps[-1]) if len(steps) else 0
+        if reached < last and not (run.is_done and run.steps >= last):
+            left_out.append(f"{arm}, seed {seed}, on {task}: at step {reached:,} of {last:,}")
+        elif not len(within(run, metric, last)[0]):
+            left_out.append(f"{arm}, seed {seed}, on {task}: no {metric} up to step {last:,}")
+        else:
+            kept.setdefault(arm, {})[seed] = run
+    ordered = {arm: dict(sorted(runs.items())) for arm, runs in kept.items()}
+    return Arms(task, metric, last, ordered, tuple(left_out))
+
+
+def _without_trunks(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Return the records without the training before a fork, which every fork contains."""
+    forked = {(run.task, run.arm) for run in records if run.fork is not None}
+    return [run for run in records if run.fork is not None or (run.task, run.arm) not in forked]
+
+
+def _named(records: Sequence[RunRecord]) -> dict[tuple[str, str, int], RunRecord]:
+    """Return the records by task, arm and seed.
+
+    The name of an arm says where its config differs from that of another one of the same name.
+    """
+    groups: dict[tuple[str, str], list[RunRecord]] = {}
+    for run in records:
+        name = run.arm if run.fork is None else f"{run.arm}/{run.fork}"
+        groups.setdefault((run.task, name), []).append(run)
+    found: dict[tuple[str, str, int], RunRecord] = {}
+    for (task, name), runs in groups.items():
+        configs = [dict(flat({**run.config, "seed": 0, "steps": 0})) for run in runs]
+        differing = [
+            field
+            for field in sorted({field for config in configs for field in config})
+            if len({repr(config.get(field)) for config in configs}) > 1
+        ]
+        for run, config in zip(runs, configs, strict=True):
+            words = [
+                f"{field.removeprefix('settings.')}={config.get(field)}" for field in differing
+            ]
+            key = task, " ".join([name, *words]), run.seed
+            if key in found:
+                raise UserError(f"seed {run.seed} of {key[1]!r} on {task} is given twice")
+            found[key] = run
+    return found

@@ -1,0 +1,188 @@
+"""The statistics of the paper's claims are those of the runs, and the page shows them."""
+
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.analysis.records import REWARD, record
+from vast.analysis.claim_statistics import Row
+from vast.analysis.claims import CLAIMS
+from vast.analysis.results_page import claim_table, filled, published
+from vast.analysis.statistics import Estimate
+from vast.errors import UserError
+from vast.experiments.results import RunRecord
+
+PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+CLAIM = {claim.name: claim for claim in CLAIMS}
+
+
+def rows(claim: str, **records: list[RunRecord]) -> dict[tuple[str, str], str]:
+    """Return the results of a claim by arm and statistic; `_` in a grid's name stands for `-`."""
+    by_grid = {grid.replace("_", "-"): runs for grid, runs in records.items()}
+    found = CLAIM[claim].rows(by_grid)
+    table = {(row.what, row.statistic): row.result for row in found}
+    assert len(table) == len(found), "two rows say the same"
+    return table
+
+
+def test_large_maze_compares_the_last_third_of_each_vast_with_all_others() -> None:
+    runs = [
+        record([0.0, 0.0, level + 0.01 * seed], task="large-maze", arm=arm, agent=agent, seed=seed)
+        for arm, agent, level in (
+            ("vast", "vast", 0.3),
+            ("plain", "vast", 0.1),
+            ("nec", "nec", 0.2),
+        )
+        for seed in range(3)
+    ]
+    found = rows("large-maze", fig3=runs)
+    score = "reward per step, last third of the tests"
+    assert found["nec", score].startswith("0.21 [0.2, 0.22]")
+    assert found["vast > nec", "probability of improvement"].startswith("1 [1, 1]")
+    assert found["plain > nec", "probability of improvement"].startswith("0 [0, 0]")
+    assert found["vast > nec", "p, paired permutation test, Holm"] == "0.25 (n = 3: at least 0.25)"
+    assert ("vast > plain", "probability of improvement") not in found
+
+
+def test_teleporter_counts_windows_and_regular_use_from_its_opening() -> None:
+    def run(fork: str, seed: int, shares: list[float]) -> RunRecord:
+        curve = [0.0] * 10 + shares
+        return record(
+            {REWARD: curve, "eval/with_teleporter": curve},
+            task="h-maze",
+            arm="plain",
+            agent="vast",
+            fork=fork,
+            seed=seed,
+            every=5000,
+            interventions=("50000:map=HON",),
+        )
+
+    runs = [
+        run("rewarded", 0, [0.2, 0.4, 0.6, 0.8, 1.0, 1.0]),
+        run("rewarded", 1, [0.0, 0.6, 0.0, 0.5, 0.5, 1.0]),
+        run("no-run", 0, [0.0] * 6),
+        run("no-run", 1, [0.0] * 6),
+    ]
+    found = rows("teleporter", fig5=runs)
+    share = "share of test episodes, steps {} after"
+    assert found["plain, rewarded", share.format("0 to 10,000")].startswith("0.3 ")
+    assert found["plain, rewarded", share.format("20,000 to 30,000")].startswith("0.875 ")
+    regular = "steps to a share of 0.5 in two tests, median"
+    assert (
+        found["plain, rewarded", regular]
+        == "15,000 [15,000, 20,000] (n = 2: too narrow); 2 of 2 seeds"
+    )
+    assert found["plain, no-run", regular] == "never (n = 2: too narrow); 0 of 2 seeds"
+
+
+def test_recovery_is_counted_from_the_reversal_to_most_of_the_reward_before() -> None:
+    def run(arm: str, seed: int, after: list[float]) -> RunRecord:
+        before = [0.0, 0.0, 0.0, 0.0, 0.9, 1.1]
+        return record([*before, *after], arm=arm, seed=seed, interventions=("6000:reverse",))
+
+    runs = [run("vast", 0, [-1.0, 0.5, 0.9]), run("vast", 1, [-1.0, 0.95, 1.0])]
+    runs += [run("nec", 0, [-1.0, -1.0, 0.8]), run("nec", 1, [-1.0, 0.95, 0.0])]
+    found = rows("reversal", fig6=runs)
+    steps = "steps to 90% of it after the reversal, median"
+    assert found["vast", "reward per step before"].startswith("1 ")
+    assert found["vast", steps].startswith("2,000 [2,000, 3,000]")
+    assert found["nec", steps].endswith("; 1 of 2 seeds")
+
+
+def test_latent_learning_counts_only_steps_with_rewards() -> None:
+    latent = [
+        record([0.0, 0.0, 1.0, 1.0], arm="latent", agent="vast", settings={"latent_steps": 2000})
+    ]
+    others = [record([0.0, 1.0, 1.0], arm="vast")]
+    found = rows("latent-learning", latent_plus_maze=[*latent, *others])
+    steps = "steps with rewards to 0.9 per step, median"
+    assert found["plus-maze, latent", steps].startswith("1,000 ")
+    assert found["plus-maze, vast", steps].startswith("2,000 ")
+
+
+def test_one_run_counts_new_states_and_their_values() -> None:
+    along = {"before": [None, None, None, 0.5], "after": [0.2, 0.4, None, 0.5]}
+    probe = {"run": along, "same_networks": True}
+    found = rows("one-run", fig1=[record([0.0], task="t-maze", probes={"one-run": probe})])
+    assert found["vast", "new states on the run"].startswith("3 ")
+    assert found["vast", "of these, with a value afterwards"].startswith("2 ")
+    assert found["vast", "their mean value"].startswith("0.3 ")
+    assert found["vast", "networks unchanged"] == "1 of 1 seeds"
+
+
+def test_two_episodes_need_no_runs() -> None:
+    found = rows("two-episodes")
+    assert found["episodic control", "largest value in the right arm"] == "0"
+    assert float(found["prioritized sweeping", "largest value in the right arm"]) > 0.3
+
+
+def test_a_random_policy_is_rewarded_at_the_end_of_each_episode() -> None:
+    runs = [
+        record(
+            {"train/episodes": [1, 2, 4]}, task="large-maze", arm="random", seed=0, every=10_000
+        ),
+        record(
+            {"train/episodes": [0, 0, 0]}, task="large-maze", arm="random", seed=1, every=10_000
+        ),
+    ]
+    assert rows("random-policy", random_policy=runs[:1])["random", "steps per reward"].startswith(
+        "7,500"
+    )
+    assert rows("random-policy", random_policy=runs)["random", "steps per reward"].startswith(
+        "never"
+    )
+    assert str(Estimate(inf, inf, inf, 2)).startswith("never")
+
+
+def test_bits_are_in_order_and_have_both_thirds() -> None:
+    runs = [
+        record(
+            np.arange(9.0) * d, task="large-maze", arm=f"d{d}", settings={"model": {"n_bits": d}}
+        )
+        for d in (16, 64)
+    ]
+    found = rows("bits", fig4=runs)
+    assert [what for what, _ in found] == ["d64", "d64", "d16", "d16"]
+    assert found["d16", "reward per step, first third of the steps"].startswith("16 ")
+    assert found["d16", "reward per step, last third of the tests"].startswith("112 ")
+
+
+def test_every_claim_without_runs_names_the_grid_to_run() -> None:
+    for claim in CLAIMS:
+        table = claim_table(claim, {})
+        assert table.startswith("|") == (not claim.grids)
+        for grid in claim.grids:
+            assert f"`vast grid {grid}`" in table
+
+
+def test_the_page_is_filled_between_its_marks_only() -> None:
+    page = "before\n<!-- claim two-episodes -->\nobsolete\n<!-- end -->\n**Verdict.** holds\n"
+    after = filled(page, {})
+    assert after.startswith("before\n<!-- claim two-episodes -->\n| | statistic | result |\n")
+    assert after.endswith("<!-- end -->\n**Verdict.** holds\n")
+    assert "obsolete" not in after
+    assert filled(after, {}) == after
+    with pytest.raises(UserError, match="unknown claim 'two-episode'"):
+        filled(page.replace("two-episodes", "two-episode"), {})
+
+
+def test_results_md_has_every_claim_with_the_numbers_of_the_published_runs() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for claim in CLAIMS:
+        assert f"<!-- claim {claim.name} -->" in page
+        heading = claim.name.replace("-", " ").capitalize()
+        assert f"\n### {heading}\n" in page
+    assert filled(page, published()) == page, (
+        "python -m vast.analysis.results_page docs/results.md writes the tables anew"
+    )
+
+
+def test_rows_are_shown_with_the_arm_once() -> None:
+    table: Any = [Row("vast", "a", "1"), Row("vast", "b", "2")]
+    shown = claim_table(replace(CLAIMS[0], rows=lambda _: table), {})
+    assert shown.splitlines()[2:] == ["| vast | a | 1 |", "|  | b | 2 |"]
