@@ -18,6 +18,4 @@ def load_table(directory: str | Path) -> TransitionTable:
         saved = state["agent"].get("table")
         if saved is None:
             raise UserError(f"{directory}: the agent {state['agent']['name']!r} has no table")
-        table = TransitionTable.__new__(TransitionTable)
-        table.__setstate__(saved)
-    return table
+        return TransitionTable.from_state_dict(saved)

@@ -28,6 +28,7 @@ Float: TypeAlias = Any
 SOURCES = (
     *("compiled.py", "memory.py", "queues.py", "index.py", "edges.py"),
     *("kernels.py", "hamming.py", "nearby.py", "gate.py", "table_state.py"),
+    *("logged_sweep.py", "playback.py"),
 )
 """the files whose functions are compiled"""
 

@@ -20,6 +20,7 @@ from vast.planning.arguments import (
     largest_reward,
 )
 from vast.planning.gate import Gate, OpenGate, sweep_between
+from vast.planning.logged_sweep import Backups, Pops, logged_sweep
 from vast.planning.memory import (
     BACKUPS,
     LENGTH,
@@ -334,11 +335,18 @@ class TransitionTable:
         with self._gate:
             self._use(memory)
 
+    @classmethod
+    def from_state_dict(cls, state: Mapping[str, Any]) -> "TransitionTable":
+        """Return a new table in a saved state, with the hyperparameters saved there."""
+        table = cls.__new__(cls)
+        table.__setstate__(state)
+        return table
+
     def __getstate__(self) -> dict[str, Any]:
         # Needed for copies as well: the arrays of a table are views of each other.
         return self.state_dict()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
         settings = ("n_actions", "discount", "min_priority", "queue")
         TransitionTable.__init__(self, *(state[name] for name in settings))
         self.load_state_dict(state)
@@ -364,6 +372,13 @@ class TransitionTable:
         return sweep_between(
             self._memory, gate.words, self._background_batch, max_backups, *self._constants
         )
+
+    # --- logging ----------------------------------------------------------------------------------
+
+    def sweep_logged(self, pops: Pops, backups: Backups, first_pop: int, budget: int) -> Any:
+        """Sweep with the exact queue into a log while there is room in it; see sweep_log.py."""
+        with self._gate:
+            return logged_sweep(self._memory, pops, backups, first_pop, budget, *self._constants)
 
     # --- internals --------------------------------------------------------------------------------
 

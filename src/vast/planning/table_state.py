@@ -68,6 +68,34 @@ def pack(m: Memory, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"version": VERSION, **settings, **room, **arrays}
 
 
+def with_exact_queue(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a saved table with its states queued in the exact queue, in the same rows."""
+    if saved["queue"] == "exact":
+        return dict(saved)
+    rows = np.arange(len(saved["key"]))
+    v = saved["q"][rows, saved["best"]]
+    priority = np.abs(saved["u"] - np.where(v == -np.inf, 0.0, v))
+    queued = np.flatnonzero(saved["tag"])
+    # Sorted from first to last, they are a heap.
+    queued = queued[np.lexsort((saved["key"][queued], -priority[queued]))]
+    heap, place = np.zeros(len(rows), np.int32), saved["place"].copy()
+    heap[: len(queued)] = queued
+    place[queued] = np.arange(len(queued))
+    meta = saved["meta"].copy()
+    meta[[TOP, FREE_CHUNK, CHUNKS_USED]] = NIL, NIL, 0
+    return {
+        **saved,
+        "queue": "exact",
+        "heap": heap,
+        "priority": priority,
+        "place": place,
+        "tag": (saved["tag"] != 0).astype(np.int16),
+        "chunk": saved["chunk"][:0],
+        "ends": np.full_like(saved["ends"], NIL),
+        "meta": meta,
+    }
+
+
 def unpack(saved: Mapping[str, Any], settings: Mapping[str, Any]) -> Memory:
     """Return the memory of a saved table without its hash table; ValueError if it is unsound."""
     for name, mine in {"version": VERSION, **settings}.items():
