@@ -141,6 +141,25 @@ def report(
     print(f"wrote {out}")
 
 
+def explore(
+    directory: Annotated[Path, tyro.conf.Positional],
+    port: int = 0,
+    open_page: Annotated[bool, tyro.conf.arg(name="open")] = True,
+    save_to: Path | None = None,
+) -> None:
+    """Look at the table of a run in the browser: states, values, what if, slow motion, drive.
+
+    Args:
+        directory: the run directory
+        port: to serve the page on, on this machine only; any free one by default
+        open_page: open the page in the browser
+        save_to: where `save as` writes tables; by default DIRECTORY/tables
+    """
+    from vast.explorer.explore import explore as serve
+
+    serve(directory, port, save_to, show=open_page)
+
+
 def tasks() -> None:
     """List the tasks, agents and presets there are."""
     from vast.agents.registry import AGENTS, PRESETS
@@ -164,6 +183,7 @@ OTHERS = {
 
 NEXT = {
     "report {}": "curves, values and frames in one HTML file",
+    "explore {}": "its table in the browser: values, what if, replay",
     "eval {}": "a test epoch",
     "resume {} --steps N": "train longer",
 }
@@ -197,6 +217,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "eval": evaluate,
     "play": play,
     "report": report,
+    "explore": explore,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,
