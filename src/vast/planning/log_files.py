@@ -2,6 +2,7 @@
 
 import csv
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,13 +86,12 @@ def read_npz(path: Path) -> tuple[Pops, Backups, dict[str, Any]]:
     """Return what `write_npz` wrote, checked."""
     if path.suffix.lower() == ".csv":
         raise ValueError(f"{path}: a .csv file lacks the table; load the .npz file of the same log")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            saved = {name: file[name] for name in file.files}
-    except OSError:
-        raise
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a log of a sweep, or damaged") from error
+    with path.open("rb") as raw:
+        try:
+            with np.load(raw, allow_pickle=False) as file:
+                saved = {name: file[name] for name in file.files}
+        except (ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"{path}: not a log of a sweep, or damaged") from error
     if "version" not in saved or saved["version"].shape != () or saved["version"] != VERSION:
         raise ValueError(f"{path}: not a log of a sweep of version {VERSION}")
     pops = Pops(*_columns(path, saved, "pop_", empty_pops(0)))
