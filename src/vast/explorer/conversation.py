@@ -276,7 +276,11 @@ class Conversation:
 
     def _do_slow(self, source: str) -> Answer:
         self._slow = SlowMotion(self._what_if, source)
-        header = {"whole": self._slow.is_whole, "most": MAX_BACKUPS}
+        header = {
+            "whole": self._slow.is_whole,
+            "most": MAX_BACKUPS,
+            "sequences": self._slow.sequences(),
+        }
         return header, self._slow.arrays()
 
     def _do_export(self, kind: str) -> Answer:

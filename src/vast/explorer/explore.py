@@ -7,6 +7,7 @@ from pathlib import Path
 from vast.experiments.runs import open_readonly
 from vast.explorer.server import served
 from vast.explorer.view import view_of_run
+from vast.planning import TransitionTable, log_sweep
 from vast.training.signals import STOPPING, deferred_signals
 
 TABLES = "tables"
@@ -19,6 +20,7 @@ def explore(directory: Path, port: int, save_to: Path | None, *, show: bool) -> 
     """Serve the explorer of a run until it is interrupted; the address is printed first."""
     with open_readonly(directory) as run:
         view = view_of_run(run)
+        warm_up()
         with served(view, save_to or directory / TABLES, port) as (door, server):
             print(door.address, flush=True)
             answering = threading.Thread(target=server.serve_forever, daemon=True)
@@ -29,3 +31,16 @@ def explore(directory: Path, port: int, save_to: Path | None, *, show: bool) -> 
             with deferred_signals(*STOPPING) as interrupted:
                 while not interrupted():
                     answering.join(GLANCE)
+
+
+def warm_up() -> None:
+    """Compile what planning needs, so that the first edit does not have to wait for it."""
+    table = TransitionTable(2, queue="exact")
+    table.add(1, 0, 1.0, None)
+    table.add(0, 0, 0.0, 1)
+    table.set_reward(1, 0, 2.0)
+    log_sweep(table)
+    table.sweep()
+    table.estimate(0)
+    table.successors(0)
+    table.delete(0, 0, 0.0, 1)

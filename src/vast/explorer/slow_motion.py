@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.analysis.replay_sequences import backups_of, statistics
 from vast.explorer.edits import rebuilt
 from vast.explorer.places import Places
 from vast.explorer.what_if import WhatIf
@@ -14,6 +15,9 @@ from vast.planning.sweep_log import SweepLog, log_sweep
 
 MAX_BACKUPS = 200_000
 """of one log, at most; the page says so if there would be more"""
+
+SHUFFLES = 100
+"""random orders of the same backups, for the chance level of sequences"""
 
 
 class SlowMotion:
@@ -24,6 +28,11 @@ class SlowMotion:
         self.log: SweepLog = log_sweep(table, MAX_BACKUPS)
         self.places = what_if.places
         self.is_whole = self.log.table_after().queue_length == 0
+
+    def sequences(self) -> dict[str, float]:
+        """Return how many pairs and sequences of backups are forward and reverse, and by chance."""
+        rng = np.random.default_rng(0)
+        return statistics(backups_of(self.log), rng, shuffles=SHUFFLES).summary()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the sweep for the page: pops, backups, and the values before the first of them."""

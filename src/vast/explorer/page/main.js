@@ -99,6 +99,7 @@ class App {
       this.scheduled = false;
       for (const map of this.maps) if (map.dirty) map.draw();
       this.frames++;
+      this.firstPicture ??= performance.now();
       const waiting = this.waiting;
       this.waiting = [];
       for (const then of waiting) then();

@@ -81,7 +81,7 @@ function hover(app, map, [px, py]) {
   if (row >= 0) {
     const { model } = app;
     const value = map.values()[row];
-    tip.textContent = Number.isNaN(value) ? "no action taken yet" : `V ${short(value)} · ${plural(model.visits[row], "visit")}`;
+    tip.textContent = Number.isNaN(value) ? "no known action" : `V ${short(value)} · ${plural(model.visits[row], "visit")}`;
     const box = map.element.getBoundingClientRect(), stage = $("stage").getBoundingClientRect();
     tip.style.transform = `translate(${Math.min(box.left - stage.left + px + 14, stage.width - 150)}px, ${box.top - stage.top + py + 14}px)`;
   }

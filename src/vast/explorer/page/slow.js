@@ -45,9 +45,20 @@ export class SlowPanel {
     this.most = header.most;
     $("slow").hidden = false;
     $("slow-at").max = this.pops;
-    $("slow-sequences").textContent = header.sequences ?? "";
+    this.#saySequences(header.sequences);
     this.app.show.legend();
     this.seek(0);
+  }
+
+  /** Say which part of the backups runs in the order of behaviour, and which against it. */
+  #saySequences(s) {
+    const share = (v) => (v === null ? "–" : `${Math.round(100 * v)} %`);
+    $("slow-sequences").replaceChildren(...["reverse", "forward"].map((way) => make("tr", {},
+      make("td", { textContent: way }),
+      make("td", { className: "number", textContent: share(s[`${way}_share`]) }),
+      make("td", { className: "number", textContent: share(s[`${way}_share_by_chance`]) }),
+      make("td", { className: "number", textContent: count(s[`${way}_sequences`]) }),
+      make("td", { className: "number", textContent: count(s[`longest_${way}`]) }))));
   }
 
   /** Return the first backup after this many pops. */

@@ -2,6 +2,11 @@
 
 import { $, count, drawFrame, make, plural, short } from "./dom.js";
 
+/** Return the action with the highest value among those that were taken, -1 if none was. */
+function best(actions) {
+  return actions.reduce((found, a, i) => (a.count && (found < 0 || a.q > actions[found].q) ? i : found), -1);
+}
+
 export class StatePanel {
   constructor(app) {
     this.app = app;
@@ -36,8 +41,7 @@ export class StatePanel {
     const { header } = await this.app.socket.ask("inspect", { row });
     if (this.row !== row) return;
     this.told = header.state;
-    const chosen = this.told.actions.reduce((best, a, i, all) => (a.q > all[best].q ? i : best), 0);
-    this.action ??= chosen;
+    this.action ??= Math.max(0, best(this.told.actions));
     this.#show();
     this.app.redraw();
   }
@@ -73,11 +77,11 @@ export class StatePanel {
 
   #actions(s) {
     const body = make("tbody");
-    const best = s.actions.reduce((b, a, i, all) => (a.count && !(a.q <= all[b]?.q && all[b]?.count) ? i : b), -1);
+    const greedy = best(s.actions);
     s.actions.forEach((a, i) => {
       const from = a.count ? plural(a.count, "visit") : a.distance < 0 ? "never taken anywhere"
         : `borrowed, ${plural(a.distance, "bit")} away`;
-      const row = make("tr", { className: `${i === best ? "best" : ""} ${i === this.action ? "chosen" : ""} ${a.count ? "" : "borrowed"}`, tabIndex: 0, data: { action: i, q: a.q, count: a.count } },
+      const row = make("tr", { className: `${i === greedy ? "best" : ""} ${i === this.action ? "chosen" : ""} ${a.count ? "" : "borrowed"}`, tabIndex: 0, data: { action: i, q: a.q, count: a.count } },
         make("td", { textContent: a.name }),
         make("td", { className: "number", textContent: short(a.q) }),
         make("td", { textContent: from }));
