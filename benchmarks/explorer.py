@@ -4,7 +4,8 @@
 
 Measured in the page: the time from opening it to the first picture; pictures per second while the
 values of an edit spread; and the time from an edit to the right values on the screen, beside value
-iteration by SciPy on the same table. Needs Chromium (`apt-get install chromium`).
+iteration by SciPy on the same table, from the old values. Needs Chromium (`apt-get install
+chromium`).
 """
 
 import statistics
@@ -17,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 from numpy.typing import NDArray
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 from tests.browser import OPTIONS, chromium
 
 from benchmarks.report import machine, report_console, show, write_json
@@ -30,7 +31,7 @@ from vast.explorer.view import View, view_of_table
 from vast.explorer.what_if import WhatIf
 from vast.planning import TransitionTable
 
-WINDOW = {"width": 1400, "height": 820}
+WINDOW: ViewportSize = {"width": 1400, "height": 820}
 """of which the map takes about 1000 x 700 pixels"""
 FIRST_PICTURE = "() => window.explorer.firstPicture"
 # A reward at a corner, then back: what is timed is the way there.
@@ -60,7 +61,7 @@ def grid_view(n_states: int) -> View:
     order = np.argsort(keys)
     place = number // N_HEADINGS
     at = np.stack([place % grid.side, place // grid.side], axis=1).astype(float)
-    heading = (number % N_HEADINGS) * (360 / N_HEADINGS)
+    heading = (number % N_HEADINGS).astype(np.float64) * (360 / N_HEADINGS)
     found = view_of_table(table, f"a grid of {grid.n_states:,} states", places=None)
     rows = order[np.searchsorted(keys[order], found.states.keys)]
     places = Places(found.states.keys, at[rows], heading[rows], measured=True)
@@ -93,7 +94,8 @@ def measure(page: Page, view: View, repeats: int) -> dict[str, float]:
         spread = [page.evaluate(EDIT, [edit, True]) for _ in range(repeats + 1)][1:]
         at_once = [page.evaluate(EDIT, [edit, False]) for _ in range(repeats + 1)][1:]
     table = edited(view, edit)
-    iterated, right = iterate(table, repeats)
+    _, learned = iterate(view.table, np.zeros(0), 1)
+    iterated, right = iterate(table, learned, repeats)
     on_screen = np.array([np.nan if v is None else v for v in at_once[-1]["values"]])
     return {
         "states": float(len(view.states)),
@@ -114,13 +116,15 @@ def edited(view: View, edit: dict[str, Any]) -> TransitionTable:
     return what_if.table
 
 
-def iterate(table: TransitionTable, repeats: int) -> tuple[float, NDArray[np.float64]]:
-    """Return the median seconds of value iteration on a table, and its values by ascending key."""
+def iterate(
+    table: TransitionTable, start: NDArray[np.float64], repeats: int
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the median seconds of value iteration from values, and the values by ascending key."""
     columns = list(Steps.of(table, table.transitions()))
     seconds = []
     for _ in range(repeats):
         begin = time.perf_counter()
-        values = value_iteration(columns, np.zeros(0))
+        values = value_iteration(columns, start)
         seconds.append(time.perf_counter() - begin)
     return statistics.median(seconds), values
 

@@ -36,7 +36,9 @@ Change = Callable[[list[Step]], list[Step]]
 
 
 def painted(steps: list[Step]) -> list[Step]:
-    return [Step(s, a, 3.0, None) if CELLS[s] == (2, 1) else Step(s, a, r, t) for s, a, r, t in steps]
+    return [
+        Step(s, a, 3.0, None) if CELLS[s] == (2, 1) else Step(s, a, r, t) for s, a, r, t in steps
+    ]
 
 
 def paid(steps: list[Step]) -> list[Step]:
@@ -111,7 +113,9 @@ def test_another_discount_solves_the_same_transitions_anew(
     assert world[0].discount == DISCOUNT
 
 
-def test_a_reward_reaches_a_state_twenty_steps_away_with_the_twentieth_power_of_the_discount() -> None:
+def test_a_reward_reaches_a_state_twenty_steps_away_with_the_twentieth_power_of_the_discount() -> (
+    None
+):
     steps = steps_in_grid(24, 1, living=0.0)
     table = Paint(((0.0, 0.0),), 0.1, 10.0).apply(table_of(steps), grid_places(24, 1))
     table.sweep()

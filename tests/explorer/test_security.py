@@ -5,7 +5,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from vast.explorer.protocol import EDITS, MAX_MESSAGE, REQUESTS
-from vast.explorer.server import PAGE, SOCKET, Door
+from vast.explorer.server import MAX_PAGES, PAGE, SOCKET, Door
 
 
 def get(door: Door, path: str, host: str | None = None, **headers: str) -> http.client.HTTPResponse:
@@ -48,8 +48,8 @@ def asked(connection: ClientConnection, **message: Any) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(answer)
         return found
     length = int.from_bytes(answer[:4], "little")
-    found = json.loads(answer[4 : 4 + length])
-    return found
+    header: dict[str, Any] = json.loads(answer[4 : 4 + length])
+    return header
 
 
 # --- who may connect ------------------------------------------------------------------------------
@@ -64,17 +64,21 @@ def test_it_listens_on_loopback_only(door: Door) -> None:
     for host in hosts:
         if not str(host).startswith("127.") and ":" not in str(host):
             with pytest.raises(OSError):  # noqa: PT011 (refused or unreachable)
-                socket.create_connection((host, door.port), timeout=2)
+                socket.create_connection((str(host), door.port), timeout=2)
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong", "/socket", "/main.js", "/x/main.js"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?token=", "/?token=wrong", "/socket", "/main.js", "/x/main.js"]
+)
 def test_without_the_token_nothing_is_served(door: Door, path: str) -> None:
     response = get(door, path)
     assert response.status == 403
     assert door.token.encode() not in response.body  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost", "127.0.0.1", "evil.example:{port}", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost", "127.0.0.1", "evil.example:{port}", ""]
+)
 def test_a_foreign_host_is_refused(door: Door, host: str) -> None:
     response = get(door, f"/?token={door.token}", host.format(port=door.port))
     assert response.status == 403
@@ -184,7 +188,10 @@ WRONG: list[dict[str, Any]] = [
     {"do": "edit", "edit": {"do": "run", "name": "../run"}},
     {"do": "edit", "edit": {"do": "run", "name": "t-maze"}},
     {"do": "edit", "edit": {"do": "paint", "points": [], "radius": 1, "reward": 1, "ends": True}},
-    {"do": "edit", "edit": {"do": "paint", "points": [POINT] * 2001, "radius": 1, "reward": 1, "ends": True}},
+    {
+        "do": "edit",
+        "edit": {"do": "paint", "points": [POINT] * 2001, "radius": 1, "reward": 1, "ends": True},
+    },
     {"do": "load", "kept": [], "edits": [{"do": "reverse"}] * 101},
     {"do": "load", "kept": [], "edits": "all"},
     {"do": "save", "name": "../evil"},
@@ -226,7 +233,17 @@ def test_a_wrong_request_gets_one_line_and_changes_nothing(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "hello", "[]", "{}", '{"do": "hello"}', '{"id": "1", "do": "hello"}', "[" * 5000, b"\x00\x01", "NaN"],
+    [
+        "",
+        "hello",
+        "[]",
+        "{}",
+        '{"do": "hello"}',
+        '{"id": "1", "do": "hello"}',
+        "[" * 5000,
+        b"\x00\x01",
+        "NaN",
+    ],
     ids=lambda text: repr(text)[:20],
 )
 def test_a_malformed_message_ends_the_connection(door: Door, text: str | bytes) -> None:
@@ -251,12 +268,10 @@ def test_no_request_has_a_field_for_a_path_or_for_code() -> None:
 
 
 def test_pages_are_limited_in_number(door: Door) -> None:
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
-        pages = [stack.enter_context(page_of(door)) for _ in range(8)]
-        with page_of(door) as extra, pytest.raises(ConnectionClosed):
-            for connection in pages:
-                asked(connection, do="hello")
-            extra.recv(timeout=10)
-            extra.recv(timeout=10)
+        pages = [stack.enter_context(page_of(door)) for _ in range(MAX_PAGES + 1)]
+        *_, last = pages
+        with pytest.raises(ConnectionClosed):
+            last.recv(timeout=10)
+        assert last.close_code == 1013
+        assert asked(pages[0], do="hello")["title"] == "a grid"

@@ -26,9 +26,7 @@ edits: st.SearchStrategy[Edit] = st.one_of(
         st.sampled_from([-1.0, 0.5, 2.0]),
         st.booleans(),
     ),
-    st.builds(
-        lambda x: Block((x + 0.5, -1.0), (x + 0.5, HEIGHT - 1.5)), st.integers(0, WIDTH - 2)
-    ),
+    st.builds(lambda x: Block((x + 0.5, -1.0), (x + 0.5, HEIGHT - 1.5)), st.integers(0, WIDTH - 2)),
     st.builds(lambda a, b, action: Shortcut(a, b, 0.6, action), places, places, st.integers(0, 3)),
     st.just(Reverse()),
     st.builds(Discount, st.sampled_from([0.5, 0.9, 0.95])),

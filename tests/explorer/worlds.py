@@ -33,7 +33,9 @@ def steps_in_grid(width: int, height: int, living: float = -0.01) -> list[Step]:
     return steps
 
 
-def table_of(steps: Iterable[Step], discount: float = DISCOUNT, p_min: float = EXACTLY):
+def table_of(
+    steps: Iterable[Step], discount: float = DISCOUNT, p_min: float = EXACTLY
+) -> TransitionTable:
     """Return a swept table of transitions."""
     table = TransitionTable(len(MOVES), discount, p_min)
     for step in steps:

@@ -10,7 +10,6 @@ from vast.files import atomic_write
 from vast.planning import TransitionTable
 from vast.training.checkpoint import Checkpoint, checkpoint_errors, checkpoint_in
 
-
 FILE = ".npz"
 """what the name of a table saved alone ends with"""
 

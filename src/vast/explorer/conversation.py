@@ -103,7 +103,6 @@ class Conversation:
     def _do_hello(self) -> Answer:
         view, states = self._view, self._view.states
         plan = view.plan
-        age = np.where(states.last >= 0, states.frames_end - 1 - states.last, -1)
         header = {
             "title": view.title,
             "facts": view.facts,
@@ -127,7 +126,7 @@ class Conversation:
         return header, {
             **self._place_arrays(0),
             "visits": states.visits.astype(np.uint32),
-            "age": age.astype(np.int32),
+            "age": view.ages().astype(np.int32),
             "value": self._on_screen,
         }
 

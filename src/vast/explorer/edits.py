@@ -6,7 +6,7 @@ edit means the same to everyone who has the run.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from vast.planning import Transitions, TransitionTable
 
 Point = tuple[float, float]
 Keys = NDArray[np.uint64]
+Points = NDArray[np.float64]
 
 
 class Edit(Protocol):
@@ -50,8 +51,14 @@ class Steps(NamedTuple):
         order = np.argsort(pairs.states)
         rows = order[find_rows(pairs.states[order], listed.states)]
         rewards = pairs.rewards[rows, listed.actions]
-        columns = (listed.states, listed.actions, rewards, listed.next_states, listed.terminals)
-        return cls(*(np.repeat(column, listed.counts) for column in columns))
+        times = listed.counts
+        return cls(
+            np.repeat(listed.states, times),
+            np.repeat(listed.actions, times),
+            np.repeat(rewards, times),
+            np.repeat(listed.next_states, times),
+            np.repeat(listed.terminals, times),
+        )
 
     @classmethod
     def leaving(cls, table: TransitionTable, keys: Keys, action: int | None = None) -> "Steps":
@@ -60,7 +67,7 @@ class Steps(NamedTuple):
         chosen = np.isin(listed.states, keys)
         if action is not None:
             chosen &= listed.actions == action
-        return cls.of(table, Transitions(*(column[chosen] for column in listed)))
+        return cls.of(table, some(listed, chosen))
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,7 @@ class Block:
         )
         if not crossing.any():
             raise UserError("nothing is blocked: no transition crosses this line")
-        blocked = Transitions(*(column[crossing] for column in listed))
-        table.delete_many(*Steps.of(table, blocked))
+        table.delete_many(*Steps.of(table, some(listed, crossing)))
         return table
 
 
@@ -202,6 +208,12 @@ MAX_DISCOUNT = 0.9999
 """values that look 10 000 steps ahead"""
 
 
+def some(listed: Transitions, chosen: NDArray[np.bool_]) -> Transitions:
+    """Return some of the transitions."""
+    columns: list[NDArray[Any]] = [column[chosen] for column in listed]
+    return Transitions(*columns)
+
+
 def rebuilt(table: TransitionTable, discount: float | None = None) -> TransitionTable:
     """Return a table with the same transitions and mean rewards in which nothing is planned yet."""
     gamma = table.discount if discount is None else discount
@@ -230,22 +242,21 @@ def set_rewards(table: TransitionTable, rows: NDArray[np.bool_], reward: float |
         table.set_reward(state, action, mean)
 
 
-def crosses(
-    a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64], d: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def crosses(a: Points, b: Points, c: Points, d: Points) -> NDArray[np.bool_]:
     """Tell for each segment from a to b, [n, 2], whether it crosses the one from c to d.
 
     A segment that ends on the line is on its left.
     """
 
-    def left(
-        p: NDArray[np.float64], q: NDArray[np.float64], r: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def left(p: Points, q: Points, r: Points) -> NDArray[np.bool_]:
         one, other = q - p, r - p
-        found: NDArray[np.bool_] = one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0] >= 0
+        area: Points = one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0]
+        found: NDArray[np.bool_] = area >= 0
         return found
 
-    return (left(c, d, a) != left(c, d, b)) & (left(a, b, c) != left(a, b, d))
+    crossing: NDArray[np.bool_] = left(c, d, a) != left(c, d, b)
+    crossing &= left(a, b, c) != left(a, b, d)
+    return crossing
 
 
 def turn(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:

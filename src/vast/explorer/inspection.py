@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.analysis.states import find_rows
 from vast.explorer.places import Places
 from vast.explorer.view import View
 from vast.explorer.what_if import WhatIf
-from vast.planning import Transitions, TransitionTable
+from vast.planning import Transitions
+
+Keys = NDArray[np.uint64]
 
 LISTED = 8
 """how many outcomes and sources of a value are listed, at most; their number is told"""
@@ -18,109 +21,111 @@ DRAWN = 400
 
 def inspect(view: View, what_if: WhatIf, row: int) -> dict[str, Any]:
     """Return what the page shows of a state."""
-    places, table = what_if.places, what_if.table
-    key = int(places.keys[row])
-    n_bits = view.states.n_bits
-    here = row < len(view.states)
-    x, y = places.at[row].tolist()
-    pairs = table.pairs()
-    (at,) = np.flatnonzero(pairs.states == np.uint64(key)).tolist() or [None]
-    told = float(pairs.propagated[at]) if at is not None else 0.0
-    value = table.value(key)
-    propagated = dict(zip(pairs.states.tolist(), pairs.propagated.tolist(), strict=True))
-    leaving, arriving = table.successors(key), table.predecessors(key)
-    return {
-        "row": row,
-        "key": f"{key:016x}",
-        "code": f"{key & (1 << n_bits) - 1:0{n_bits}b}"[::-1],
-        "tag": f"{key >> n_bits:0{64 - n_bits}b}"[::-1] if n_bits < 64 else "",
-        "pose": [x, y, float(places.heading[row])],
-        "frames": int(view.states.frame_counts[row]) if here else 0,
-        "visits": int(view.states.visits[row]) if here else 0,
-        "last": _age(view, row) if here else -1,
-        "value": value,
-        "learned": view.table.value(key),
-        "propagated": told,
-        "priority": abs(value - told),
-        "discount": table.discount,
-        "actions": [
-            _action(view, places, table, key, action, leaving, propagated)
-            for action in range(table.n_actions)
-        ],
-        "successors": _arrows(places, leaving.next_states, leaving),
-        "predecessors": _arrows(places, arriving.states, arriving),
-    }
+    return _Inspection(view, what_if, row).told()
 
 
-def _age(view: View, row: int) -> int:
-    last = int(view.states.last[row])
-    return view.states.frames_end - 1 - last if last >= 0 else -1
+class _Inspection:
+    def __init__(self, view: View, what_if: WhatIf, row: int) -> None:
+        self._view, self._row = view, row
+        self._places, self._table = what_if.places, what_if.table
+        self._key = int(self._places.keys[row])
+        self._pairs = self._table.pairs()
+        self._order = np.argsort(self._pairs.states)
+        self._leaving = self._table.successors(self._key)
 
-
-def _action(
-    view: View,
-    places: Places,
-    table: TransitionTable,
-    key: int,
-    action: int,
-    leaving: Transitions,
-    propagated: dict[int, float],
-) -> dict[str, Any]:
-    """Return Q of an action and where it comes from: its outcomes, or nearby states."""
-    count = table.count(key, action)
-    learned = float(view.table.q(key)[action])
-    found: dict[str, Any] = {"name": view.actions[action], "count": count, "learned": learned}
-    if count == 0:
-        return found | _borrowed(places, table, key, action)
-    chosen = leaving.actions == action
-    order = np.argsort(-leaving.counts[chosen], kind="stable")
-    outcomes = [
-        {
-            "row": None if terminal else int(places.rows([state])[0]),
-            "count": int(times),
-            "value": 0.0 if terminal else propagated.get(int(state), 0.0),
+    def told(self) -> dict[str, Any]:
+        """Return everything."""
+        view, table, row, key = self._view, self._table, self._row, self._key
+        n_bits = view.states.n_bits
+        stored = row < len(view.states)  # a state of a forced run is not
+        value = table.value(key)
+        (propagated,) = self._propagated(np.array([key], np.uint64)).tolist()
+        arriving = table.predecessors(key)
+        return {
+            "row": row,
+            "key": f"{key:016x}",
+            "code": f"{key & (1 << n_bits) - 1:0{n_bits}b}"[::-1],
+            "tag": f"{key >> n_bits:0{64 - n_bits}b}"[::-1] if n_bits < 64 else "",
+            "pose": [*self._places.at[row].tolist(), float(self._places.heading[row])],
+            "frames": int(view.states.frame_counts[row]) if stored else 0,
+            "visits": int(view.states.visits[row]) if stored else 0,
+            "last": view.age(row) if stored else -1,
+            "value": value,
+            "learned": view.table.value(key),
+            "propagated": propagated,
+            "priority": abs(value - propagated),
+            "discount": table.discount,
+            "actions": [self._action(action) for action in range(table.n_actions)],
+            "successors": _arrows(self._places, self._leaving.next_states, self._leaving),
+            "predecessors": _arrows(self._places, arriving.states, arriving),
         }
-        for state, terminal, times in zip(
-            leaving.next_states[chosen][order].tolist(),
-            leaving.terminals[chosen][order].tolist(),
-            leaving.counts[chosen][order].tolist(),
-            strict=True,
-        )
-    ]
-    return found | {
-        "q": float(table.q(key)[action]),
-        "reward": table.mean_reward(key, action),
-        "outcomes": outcomes[:LISTED],
-        "n_outcomes": len(outcomes),
-        # The rest in one number, so that the equation on the page adds up.
-        "rest": sum(each["count"] * each["value"] for each in outcomes[LISTED:]),
-    }
+
+    def _propagated(self, keys: Keys) -> NDArray[np.float64]:
+        """Return U of states, the values that backups use; 0 for those not in the table."""
+        rows = find_rows(self._pairs.states[self._order], keys)
+        return np.where(rows >= 0, self._pairs.propagated[self._order[rows]], 0.0)
+
+    def _action(self, action: int) -> dict[str, Any]:
+        """Return Q of an action and where it comes from: its outcomes, or nearby states."""
+        count = self._table.count(self._key, action)
+        found: dict[str, Any] = {
+            "name": self._view.actions[action],
+            "count": count,
+            "learned": float(self._view.table.q(self._key)[action]),
+        }
+        return found | (self._outcomes(action) if count else self._borrowed(action))
+
+    def _outcomes(self, action: int) -> dict[str, Any]:
+        """Return the terms of the backup's equation."""
+        moves = self._leaving
+        chosen = np.flatnonzero(moves.actions == action)
+        chosen = chosen[np.argsort(-moves.counts[chosen], kind="stable")]
+        ends, counts = moves.terminals[chosen], moves.counts[chosen]
+        rows = self._places.rows(moves.next_states[chosen])
+        values = np.where(ends, 0.0, self._propagated(moves.next_states[chosen]))
+        return {
+            "q": float(self._table.q(self._key)[action]),
+            "reward": self._table.mean_reward(self._key, action),
+            "outcomes": [
+                {"row": None if end else row, "count": count, "value": value}
+                for row, end, count, value in zip(
+                    rows[:LISTED].tolist(),
+                    ends[:LISTED].tolist(),
+                    counts[:LISTED].tolist(),
+                    values[:LISTED].tolist(),
+                    strict=True,
+                )
+            ],
+            "n_outcomes": len(chosen),
+            # The others in one number, so that the equation on the page adds up.
+            "rest": float(counts[LISTED:] @ values[LISTED:]),
+        }
+
+    def _borrowed(self, action: int) -> dict[str, Any]:
+        """Return the estimate of an action never taken here, and whose values it averages."""
+        pairs = self._pairs
+        q, distance = self._table.estimate(self._key)
+        away = np.bitwise_count(pairs.states ^ np.uint64(self._key))
+        sources = np.flatnonzero((away == distance[action]) & (pairs.counts[:, action] > 0))
+        sources = sources[np.lexsort((pairs.states[sources], -pairs.counts[sources, action]))]
+        listed = sources[:LISTED]
+        return {
+            "q": float(q[action]),
+            "distance": int(distance[action]),
+            "n_sources": len(sources),
+            "sources": [
+                {"row": row, "count": count, "value": value}
+                for row, count, value in zip(
+                    self._places.rows(pairs.states[listed]).tolist(),
+                    pairs.counts[listed, action].tolist(),
+                    pairs.q[listed, action].tolist(),
+                    strict=True,
+                )
+            ],
+        }
 
 
-def _borrowed(places: Places, table: TransitionTable, key: int, action: int) -> dict[str, Any]:
-    """Return the neighbour estimate of an action never taken here, and whose values it averages."""
-    q, distance = table.estimate(key)
-    far = int(distance[action])
-    pairs = table.pairs()
-    away: NDArray[np.uint8] = np.bitwise_count(pairs.states ^ np.uint64(key))
-    sources = np.flatnonzero((away == far) & (pairs.counts[:, action] > 0)) if far >= 0 else []
-    ordered = sorted(sources, key=lambda i: (-pairs.counts[i, action], pairs.states[i]))
-    return {
-        "q": float(q[action]),
-        "distance": far,
-        "n_sources": len(ordered),
-        "sources": [
-            {
-                "row": int(places.rows(pairs.states[i : i + 1])[0]),
-                "count": int(pairs.counts[i, action]),
-                "value": float(pairs.q[i, action]),
-            }
-            for i in ordered[:LISTED]
-        ],
-    }
-
-
-def _arrows(places: Places, keys: NDArray[np.uint64], moves: Transitions) -> dict[str, Any]:
+def _arrows(places: Places, keys: Keys, moves: Transitions) -> dict[str, Any]:
     """Return the states at the other ends of transitions, the most frequent first."""
     inner = ~moves.terminals
     rows, actions, counts = places.rows(keys[inner]), moves.actions[inner], moves.counts[inner]

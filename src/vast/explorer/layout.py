@@ -4,6 +4,8 @@ Pivot MDS (Brandes & Pich 2007): the number of steps from every state to a few p
 that keeps these distances best. It is deterministic and takes about a second for 100 000 states.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -61,7 +63,8 @@ def _component(links: csr_array) -> Floats:
     places = np.zeros((n, 2))
     places[:, : axes.shape[1]] = -centred @ axes
     width = max(float(np.ptp(places, axis=0).max()), 1e-12)
-    return _spread(places / width) * n**0.5
+    scaled: Floats = _spread(places / width) * n**0.5
+    return scaled
 
 
 def _distances_to_pivots(links: csr_array) -> Floats:
@@ -71,11 +74,18 @@ def _distances_to_pivots(links: csr_array) -> Floats:
     nearest = np.full(n, np.inf)
     found = []
     for _ in range(min(PIVOTS, n)):
-        steps = dijkstra(links, directed=False, indices=pivot, unweighted=True)
+        steps = breadth_first(links, pivot)
         found.append(steps)
         nearest = np.minimum(nearest, steps)
         pivot = int(nearest.argmax())
     return np.stack(found, axis=1)
+
+
+def breadth_first(links: csr_array, start: int) -> Floats:
+    """Return the number of steps from one state to each."""
+    search: Any = dijkstra  # its type hints know no sparse arrays
+    steps: Floats = search(links, directed=False, indices=start, unweighted=True)
+    return steps
 
 
 def _spread(places: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """What there is to look at: a saved run's table, its states on a map, and the frames they hold."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from vast.tasks import make_env
 from vast.training.protocol import Env
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """An encoder that can also tell what a state looks like."""
 
@@ -44,6 +45,15 @@ class View:
     decoder: Decoder | None = None
     run: Run | None = None
     """if there is a world to drive in"""
+
+    def age(self, row: int) -> int:
+        """Return how many frames ago a state was last seen; -1 if no frame of it is stored."""
+        return int(self.ages()[row])
+
+    def ages(self) -> NDArray[np.int64]:
+        """Return how many frames ago each state was last seen; -1 if no frame is stored."""
+        last = self.states.last
+        return np.where(last >= 0, self.states.frames_end - 1 - last, -1)
 
     def frames(self, row: int, start: int, count: int) -> NDArray[Any]:
         """Return some of the frames that a state holds, oldest first."""
@@ -114,7 +124,7 @@ def view_of_run(run: Run) -> View:
         actions=actions,
         plan=plan,
         replay=replay if isinstance(replay, Replay) else None,
-        decoder=agent.encoder if hasattr(agent.encoder, "decode") else None,
+        decoder=agent.encoder if isinstance(agent.encoder, Decoder) else None,
         run=run,
     )
 

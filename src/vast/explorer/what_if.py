@@ -57,7 +57,8 @@ class WhatIf:
         self.undone: list[Edit] = []
         self.table = exact_copy(learned)
         self._rows: Rows | None = None
-        self._begin()
+        self._slices = slices()
+        self._done = Progress(0, 0.0, self.table.queue_length)
 
     # --- edits ------------------------------------------------------------------------------------
 
