@@ -41,7 +41,7 @@ def load_table(directory: str | Path) -> TransitionTable:
 
 def _load_file(path: Path) -> TransitionTable:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             saved = {name: file[name] for name in file.files}
         state = {name: each.item() if each.ndim == 0 else each for name, each in saved.items()}
         return TransitionTable.from_state_dict(state)

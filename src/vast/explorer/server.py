@@ -29,6 +29,7 @@ from vast.explorer.view import View
 
 HOST = "127.0.0.1"
 SOCKET = "/socket"
+MAX_PORT = 65535
 MAX_PAGES = 8
 """pages open at once, each with a copy of the table"""
 TYPES = {
@@ -69,10 +70,12 @@ def served(view: View, save_to: Path, port: int = 0) -> Iterator[tuple[Door, Ser
 
     Port 0 takes any free one.
     """
+    if not 0 <= port <= MAX_PORT:
+        raise UserError(f"port must be between 0 and {MAX_PORT}, got {port}")
     try:
         listening = socket.create_server((HOST, port))
-    except (OSError, OverflowError) as error:
-        raise UserError(f"cannot listen on port {port}: {error}") from error
+    except OSError as error:
+        raise UserError(f"cannot listen on port {port}: {error.strerror}") from error
     door = Door(listening.getsockname()[1], secrets.token_urlsafe(24))
     networks = threading.Lock()
     room = threading.Semaphore(MAX_PAGES)
