@@ -7,9 +7,11 @@ export OMP_NUM_THREADS := 1
 
 .PHONY: demo test test-long check bench soak clean
 
-demo: $(READY)  ## learn the T-maze from pixels, play the run of Fig. 1C, name the report
+demo: $(READY)  ## learn the T-maze from pixels, play the run of Fig. 1C, name the report and the explorer
 	$(BIN)/vast train t-maze --preset cpu --out runs/demo
 	$(BIN)/vast report runs/demo
+	@echo "the report: runs/demo/report.html"
+	@echo "its table in the browser: $(BIN)/vast explore runs/demo"
 
 test: $(READY)  ## everything CI runs: style, types, all tests
 	$(BIN)/ruff check
@@ -33,6 +35,7 @@ bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks.neighbours
 	$(BIN)/python -m benchmarks.model
 	$(BIN)/python -m benchmarks.agents
+	$(BIN)/python -m benchmarks.explorer
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -21,13 +21,18 @@ OPTIONS = (
 )
 
 
+def chromium() -> str | None:
+    """Return the program of the browser, None if there is none."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium")
+
+
 @pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
     """A browser; a test opens contexts of its own in it, and closes them.
 
     Without Chromium its tests are skipped, but in CI they fail.
     """
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    program = chromium()
     if program is None:
         if os.environ.get("CI") == "true":
             pytest.fail(INSTALL)

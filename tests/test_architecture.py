@@ -24,7 +24,8 @@ ALLOWED = {
     "experiments": {"agents", "training", "planning", "model", "replay", "tasks", "envs"},
 }
 ALLOWED["analysis"] = ALLOWED["experiments"] | {"experiments"}
-ALLOWED["cli"] = ALLOWED["analysis"] | {"analysis", "__init__"}
+ALLOWED["explorer"] = ALLOWED["analysis"] | {"analysis"}
+ALLOWED["cli"] = ALLOWED["explorer"] | {"explorer", "__init__"}
 ALLOWED["__init__"] = {"tasks", "agents", "experiments"}  # the public names
 DOOM_WORDS = ("doom", "map_name", "reversed", "wad", "vizdoom")
 

@@ -304,3 +304,23 @@ def test_ten_million_operations_leave_no_drift_and_no_growth() -> None:
     for state, action, *_ in model.steps:
         mean = model.mean_reward(state, action)
         assert table.mean_reward(state, action) == pytest.approx(mean, abs=1e-12)
+
+
+def test_all_pairs_are_listed_with_what_single_calls_tell() -> None:
+    rng = np.random.default_rng(5)
+    table = TransitionTable(n_actions=3)
+    for _ in range(200):
+        s, a, t = int(rng.integers(30)), int(rng.integers(3)), int(rng.integers(40))
+        table.add(s, a, float(rng.normal()), t if rng.random() < 0.9 else None)
+    state, action = 3, int(np.flatnonzero([table.count(3, a) for a in range(3)])[0])
+    table.set_reward(state, action, 0.25)
+    table.sweep()
+    pairs = table.pairs()
+    assert len(set(pairs.states.tolist())) == len(pairs.states)
+    assert set(table.states().tolist()) <= set(pairs.states.tolist())
+    for i, key in enumerate(pairs.states.tolist()):
+        np.testing.assert_array_equal(pairs.q[i], table.q(key))
+        for a in range(3):
+            assert pairs.counts[i, a] == table.count(key, a)
+            np.testing.assert_allclose(pairs.rewards[i, a], table.mean_reward(key, a))
+        assert abs(pairs.propagated[i] - table.value(key)) <= table.min_priority

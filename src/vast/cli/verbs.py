@@ -188,6 +188,25 @@ def compare(
         print(f"wrote {json}")
 
 
+def explore(
+    directory: Annotated[Path, tyro.conf.Positional],
+    port: int = 0,
+    open_page: Annotated[bool, tyro.conf.arg(name="open")] = True,
+    save_to: Path | None = None,
+) -> None:
+    """Look at the table of a run in the browser: states, values, what if, slow motion, drive.
+
+    Args:
+        directory: the run directory
+        port: to serve the page on, on this machine only; any free one by default
+        open_page: open the page in the browser
+        save_to: where `save as` writes tables; by default DIRECTORY/tables
+    """
+    from vast.explorer.explore import explore as serve
+
+    serve(directory, port, save_to, show=open_page)
+
+
 def tasks() -> None:
     """List the tasks, agents, presets and experiments there are."""
     from vast.agents.registry import AGENTS, PRESETS
@@ -216,6 +235,7 @@ OTHERS = {
 
 NEXT = {
     "report {}": "curves, values and frames in one HTML file",
+    "explore {}": "its table in the browser: values, what if, replay",
     "eval {}": "a test epoch",
     "resume {} --steps N": "train longer",
 }
@@ -251,6 +271,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "report": report,
     "compare": compare,
     "grid": grid,
+    "explore": explore,
     "tasks": tasks,
     "figure": figure,
     "maze": maze,

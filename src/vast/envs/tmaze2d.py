@@ -66,6 +66,7 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
     """
 
     task_name: ClassVar[str] = "t-maze-2d"
+    action_names: ClassVar[tuple[str, ...]] = ("east", "north", "west", "south")
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (declared so by gymnasium)
 
     def __init__(self) -> None:

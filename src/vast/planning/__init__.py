@@ -8,11 +8,12 @@ from vast.planning.reference import ReferenceTable
 from vast.planning.sweep_log import SweepLog, log_sweep
 from vast.planning.sweeper import BackgroundSweeper, InlineSweeper, Statistics, Sweeper
 from vast.planning.table import TransitionTable
-from vast.planning.transitions import Transitions
+from vast.planning.transitions import Pairs, Transitions
 
 __all__ = [
     "BackgroundSweeper",
     "InlineSweeper",
+    "Pairs",
     "Playback",
     "ReferenceTable",
     "Statistics",

@@ -45,7 +45,7 @@ from vast.planning.memory import (
 )
 from vast.planning.queues import BATCH
 from vast.planning.table_state import pack, unpack
-from vast.planning.transitions import Transitions, listed
+from vast.planning.transitions import Pairs, Transitions, listed, pairs_of
 
 Queue = Literal["bucketed", "exact"]
 
@@ -268,6 +268,11 @@ class TransitionTable:
             within = np.arange(len(targets)) - np.repeat(lengths.cumsum() - lengths, lengths)
             words = m.edge[m.block[targets, OFFSET] + within]
             return listed(self._memory, words, targets, *np.nonzero(m.terminal))
+
+    def pairs(self) -> Pairs:
+        """Return N, Q and E[r|s,a] of every state and action, in no particular order."""
+        with self._gate:
+            return pairs_of(self._memory)
 
     def successors(self, state: int) -> Transitions:
         """Return the transitions that leave this state, and their counts."""

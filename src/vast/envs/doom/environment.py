@@ -63,6 +63,7 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         "render_modes": ["rgb_array"],
         "render_fps": 35 / 4,
     }
+    action_names: ClassVar[tuple[str, ...]] = ("forward", "left", "right")
     mutable_settings: ClassVar[tuple[str, ...]] = ("map_name", "reversed")
     """attributes that an experiment may set between episodes, and that a run saves"""
 
