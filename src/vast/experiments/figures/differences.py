@@ -17,9 +17,9 @@ PAPER_FIGURES = tuple(name for name in EXPERIMENTS if name.startswith("fig"))
 HEAD = """\
 # The two scales of each experiment
 
-`python -m vast.experiments.figures.differences > docs/scales.md` writes this page. For each figure: what is run at
-the scale `paper` and at the scale `cpu`, and every hyperparameter that differs between them. Arms without a
-counterpart at the other scale are compared with the same agent's.
+`python -m vast.experiments.figures.differences > docs/scales.md` writes this page. For each figure:
+what is run at the scale `paper` and at the scale `cpu`, and every hyperparameter that differs
+between them. Arms without a counterpart at the other scale are compared with the same agent's.
 """
 
 

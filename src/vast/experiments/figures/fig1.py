@@ -14,7 +14,7 @@ SCALES = {
         FIVE,
         about="the T-maze, and the values before and after one run (Fig. 1C, D)",
         loop=EVERY_2500,
-        probes=("one-run",),
+        probes=("one-run", "sightings", "networks"),
     ),
     "paper": Experiment(
         "fig1",
@@ -23,6 +23,6 @@ SCALES = {
         (0,),
         about="the T-maze, and the values before and after one run (Fig. 1C, D)",
         preset="paper",
-        probes=("one-run",),
+        probes=("one-run", "sightings", "networks"),
     ),
 }

@@ -1,4 +1,4 @@
-"""Latent learning: rewards are hidden for a while, then shown; who profits from the time before?
+"""Latent learning: rewards are hidden for a while, then shown.
 
 VaST builds its table without rewards. It is compared with the same agent that starts only then,
 and with agents that learn from rewards alone, which start then as well.
