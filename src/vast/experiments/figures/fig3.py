@@ -1,0 +1,34 @@
+"""Fig. 3: the large maze without and with hazards, agent against agent."""
+
+from vast.experiments.figures.arms import CPU_ARMS, EVERY_25K, FIVE, PAPER_ARMS, THREE
+from vast.experiments.spec import Arm, Experiment
+
+TASKS = ("large-maze", "large-maze-hazards")
+ABOUT = "the large maze without and with hazards (Fig. 3)"
+
+SCALES = {
+    "cpu": Experiment(
+        "fig3",
+        TASKS,
+        CPU_ARMS,
+        THREE,
+        about=ABOUT,
+        steps=400_000,
+        loop=EVERY_25K,
+        probes=("hazards", "frames"),
+    ),
+    "paper": Experiment("fig3", TASKS, PAPER_ARMS, FIVE, about=ABOUT, preset="paper"),
+}
+
+RANDOM_POLICY = {
+    "cpu": Experiment(
+        "random-policy",
+        ("large-maze",),
+        # An agent that never leaves its burn-in acts at random; LSH is the fastest one.
+        {"random": Arm("lsh", {"exploration.burn_in": 600_000}, label="random policy")},
+        FIVE,
+        about="how often a random policy is rewarded in the large maze (Fig. 3)",
+        steps=600_000,
+        loop={"eval_every": 600_000, "log_every": 5000},
+    ),
+}
