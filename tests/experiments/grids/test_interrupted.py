@@ -22,7 +22,15 @@ from tests.experiments.sameness import assert_same, rows, saved, vast
 from vast.errors import UserError
 from vast.experiments.forks import fork
 from vast.experiments.grids.directory import attempts
-from vast.experiments.results import load_grid, load_runs, packed, unpacked
+from vast.experiments.publish import publish
+from vast.experiments.results import (
+    load_grid,
+    load_published,
+    load_runs,
+    packed,
+    published_names,
+    unpacked,
+)
 from vast.experiments.run_directory import read_config
 
 pytestmark = pytest.mark.slow
@@ -167,3 +175,20 @@ def test_a_checkpoint_belongs_to_the_interventions_that_have_happened(
     assert "its interventions must be ['340:reverse'], got ['350:reverse']" in (
         capsys.readouterr().err
     )
+
+
+def test_published_records_are_found_by_the_name_of_their_grid(
+    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, left = publish(alone, tmp_path)
+    assert (len(done), left) == (4, [])
+    monkeypatch.setattr("vast.experiments.results.published", lambda: tmp_path)
+    assert published_names() == ["my-own"]
+    found = {(r.arm, r.fork): r for r in load_published("my-own")}
+    assert found.keys() == {(r.arm, r.fork) for r in load_grid(alone)}
+    record = found["vast", "same"]
+    assert record.versions["torch"]
+    assert record.processor
+    assert record.wall_seconds > 0
+    with pytest.raises(UserError, match="did you mean 'my-own'"):
+        load_published("my-ow")

@@ -18,8 +18,8 @@ HEAD = """\
 # The two scales of each experiment
 
 `python -m vast.experiments.figures.differences > docs/scales.md` writes this page. For each figure:
-what is run at the scale `paper` and at the scale `cpu`, and every hyperparameter that differs
-between them. Arms without a counterpart at the other scale are compared with the same agent's.
+what is run at the scale `paper` and at the scale `cpu`, and every hyperparameter that differs. Arms
+without a counterpart at the other scale are compared with the same agent's.
 """
 
 
