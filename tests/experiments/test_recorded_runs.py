@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vast.experiments.config import RunConfig
 from vast.experiments.figures import EXPERIMENTS, experiment_named
 from vast.experiments.results import load_study
 from vast.experiments.run_directory import run_config
@@ -17,14 +18,24 @@ DECLARED = {
     for name in EXPERIMENTS
     if name.startswith("study-")
 }
-UNEQUAL: dict[str, dict[str, Any]] = {
+THEN: dict[str, dict[str, Any]] = {
+    "vast": {"training.process": False},
     "lsh": {"backups_per_step": 1000},
     "mfec": {"capacity": 50_000, "index": "exact"},
     "nec": {"capacity": 50_000, "index": "exact", "replay": 100_000},
     "ddqn": {"discount": 0.95, "replay": 100_000, "beta_steps": 100_000},
 }
-"""what the baselines' presets were when the studies were recorded, before all agents had the same
-discount, replay, memories and planning budget; the records stay as they are"""
+"""what the presets were when the studies were recorded, before all agents had the same discount,
+replay, memories and planning budget, and a process for training; the records stay as they are"""
+LARGE_THEN = {"planning.backups_per_step": 10_000, "planning.backups_per_training": 40_000}
+"""the same, of VaST in the large mazes"""
+
+
+def as_then(config: RunConfig) -> RunConfig:
+    """Return a config of today with the hyperparameters of the recorded studies."""
+    large = config.agent == "vast" and config.task.startswith("large-maze")
+    changes = {**THEN[config.agent], **(LARGE_THEN if large else {})}
+    return replace(config, settings=with_changes(config.settings, changes))
 
 
 def seeds_of(study: str) -> set[int]:
@@ -45,13 +56,7 @@ def test_a_recorded_study_has_the_configs_that_it_would_have_now_but_for_what_is
     record = load_study(study)
     configs = {label: run_config(plain) for label, plain in record["configs"].items()}
     assert configs == {
-        condition.label: replace(
-            condition.config,
-            settings=with_changes(
-                condition.config.settings, UNEQUAL.get(condition.config.agent, {})
-            ),
-        )
-        for condition in DECLARED[study].conditions()
+        condition.label: as_then(condition.config) for condition in DECLARED[study].conditions()
     }
     assert {run["seed"] for run in record["runs"]} == seeds_of(study)
 

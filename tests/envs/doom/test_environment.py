@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,6 @@ from vast.errors import UserError
 
 TASKS = ("TMaze", "LargeMaze", "LargeMazeHazards", "HMaze", "PlusMaze")
 RECORDED = json.loads((Path(__file__).parent / "recorded_runs.json").read_text())
-
-
-@pytest.fixture
-def world() -> Iterator[Any]:
-    """Make environments that are closed after the test."""
-    made: list[DoomMaze] = []
-
-    def make(task: Callable[..., DoomMaze], **options: Any) -> DoomMaze:
-        made.append(task(**options))
-        return made[-1]
-
-    yield make
-    for env in made:
-        env.close()
 
 
 def walk(env: DoomMaze, *actions: int) -> dict[str, Any]:
