@@ -30,8 +30,8 @@ def test_figure_draws_into_the_directory_named_and_says_so(
     [
         (
             ["figur", "fig1"],
-            "unknown command 'figur': must be one of eval, figure, maze, play, report, resume, "
-            "tasks, train; did you mean 'figure'?",
+            "unknown command 'figur': must be one of eval, explore, figure, maze, play, report, "
+            "resume, tasks, train; did you mean 'figure'?",
         ),
         (["figure", "fgi1"], "unknown figure 'fgi1': must be one of fig1; did you mean 'fig1'?"),
         (["figure", "fig31"], "unknown figure 'fig31': must be one of fig1\n"),

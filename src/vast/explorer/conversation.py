@@ -79,6 +79,7 @@ class Conversation:
                     text = socket.recv(timeout=0 if sweeping else None)
                 except TimeoutError:
                     socket.send(self._next_slice())
+                    self._what_if.keep_snapshot()  # while the page draws
                     continue
                 answer = self._answer(text)
                 if answer is not None:

@@ -3,7 +3,7 @@
 import { $, count, make, short } from "./dom.js";
 import { arrow, drawEdit, ink, line, ring } from "./overlay.js";
 
-const ENDS = { goal: "where the episode ends", loop: "then in a circle", unknown: "where no action is known", far: "and further" };
+const ENDS = { goal: "where the episode ends", loop: "then round in a circle", unknown: "where no action is known", far: "and further" };
 const rounded = ([x, y]) => [Number(x.toPrecision(6)), Number(y.toPrecision(6))];
 
 export class WhatIf {
@@ -77,7 +77,6 @@ export class WhatIf {
       app.model.undone = header.undone;
       $("discount").value = header.discount;
       this.began = performance.now();
-      if (["reset", "undo"].includes(what)) app.model.resetScale();
       this.#list();
       this.#sayCompared();
       app.show.legend();
@@ -99,7 +98,7 @@ export class WhatIf {
     if (app.model.filters.value) app.model.filter();
     if (header.settled) { app.model.fitScale(); app.show.legend(); }
     const ms = header.seconds * 1000;
-    $("counter").textContent = app.model.edits.length || header.backups ? `${count(header.backups)} backups in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms${header.settled ? "" : ` · ${count(header.queued)} queued`}` : "";
+    $("counter").textContent = app.model.edits.length || header.backups ? `${count(header.backups)} backups in ${ms < 10 ? Number(ms.toPrecision(2)) : Math.round(ms)} ms${header.settled ? "" : ` · ${count(header.queued)} queued`}` : "";
     $("counter").dataset.backups = header.backups;
     $("counter").dataset.settled = header.settled;
     app.redraw(true);
