@@ -43,6 +43,11 @@ def lived(
     return table, replay
 
 
+def pairs(table: TransitionTable) -> list[tuple[int, int]]:
+    listed = table.transitions()
+    return list(zip(listed.states.tolist(), listed.actions.tolist(), strict=True))
+
+
 def frames_by_state(replay: Replay) -> dict[int, list[int]]:
     found = defaultdict(list)
     for number in range(replay.oldest, replay.end):
@@ -55,6 +60,7 @@ def frames_by_state(replay: Replay) -> dict[int, list[int]]:
 @pytest.mark.parametrize(("seed", "capacity"), [(0, 500), (1, 60), (2, 20)])
 def test_states_hold_what_counting_one_by_one_finds(seed: int, capacity: int) -> None:
     table, replay = lived(seed, capacity=capacity, steps=300)
+    table.set_reward(*pairs(table)[0], 7.0)
     states = collect(table, replay, N_BITS)
     listed = table.transitions()
     everyone = {*listed.states.tolist(), *listed.next_states[~listed.terminals].tolist()}
@@ -64,6 +70,11 @@ def test_states_hold_what_counting_one_by_one_finds(seed: int, capacity: int) ->
     for row, key in enumerate(states.keys.tolist()):
         np.testing.assert_array_equal(states.q[row], table.q(key))
         assert states.counts[row].tolist() == [table.count(key, a) for a in range(N_ACTIONS)]
+        means = [table.mean_reward(key, a) for a in range(N_ACTIONS)]
+        np.testing.assert_array_equal(states.reward[row], means)
+        leaving = table.successors(key)
+        ended = [leaving.counts[leaving.terminals & (leaving.actions == a)].sum() for a in range(3)]
+        assert states.ends[row].tolist() == ended
         assert states.value[row] == table.value(key)
         assert states.visits[row] == sum(table.count(key, a) for a in range(N_ACTIONS))
         frames = held.get(key, [])

@@ -95,3 +95,16 @@ def test_an_unknown_action_is_refused() -> None:
 def test_an_unknown_reset_option_is_refused() -> None:
     with pytest.raises(UserError, match="did you mean 'start'"):
         TMaze2D().reset(options={"strat": (0.0, 0.0)})
+
+
+def test_the_floor_plan_encloses_every_position_and_its_goal_ends_episodes() -> None:
+    env = TMaze2D()
+    plan = env.floor_plan()
+    assert all(inside(x, y) for ax, ay, bx, by in plan.walls for x, y in ((ax, ay), (bx, by)))
+    assert plan.walls[0][:2] == plan.walls[-1][2:]
+    (goal,) = plan.areas
+    env.reset(seed=0, options={"start": (0.0, -8.0)})
+    assert not goal.contains(0.0, -8.0)
+    *_, info = env.step(np.int64(3))
+    assert info["event"] == "goal"
+    assert goal.contains(info["x"], info["y"])

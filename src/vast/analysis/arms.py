@@ -110,6 +110,11 @@ class Arm:
         return Curve(steps[whole], np.nanmean(values, axis=0), spread, n)
 
 
+def load_arms(*directories: str | Path) -> list[Arm]:
+    """Return the runs in these directories, grouped by arm."""
+    return group(read_runs([Path(directory) for directory in directories]))
+
+
 # --- reading ------------------------------------------------------------------------------------
 
 

@@ -35,11 +35,12 @@ def draw_one_run(plan: FloorPlan, data: OneRun) -> Figure:
         draw_arrows(ax, *known_poses(data.around, data.around_values[after]), colours)
         draw_arrows(ax, data.run.poses, data.run_values[after], colours, outlined=True)
     colour_bar(figure, colours, [left, middle])
-    _along(right, data)
+    draw_along(right, data)
     return figure
 
 
-def _along(ax: Axes, data: OneRun) -> None:
+def draw_along(ax: Axes, data: OneRun) -> None:
+    """Draw the values along the run, before and after it."""
     before, after = data.run_values
     steps = np.arange(len(after))
     plain_axes(ax, "value along the run", "step of the run")

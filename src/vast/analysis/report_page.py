@@ -1,110 +1,137 @@
-"""A report as one self-contained HTML page."""
+"""A report as one self-contained HTML page: no script, nothing loaded from anywhere."""
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
-from typing import Any, NamedTuple
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from matplotlib.figure import Figure
+
+from vast.analysis.arms import flat
+from vast.analysis.drawing import themed_svg
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""what a browser may load for the page: nothing but what is in it"""
+STYLE = files("vast.analysis") / "report.css"
 
 
-class Fact(NamedTuple):
-    """A fact about a run."""
+@dataclass(frozen=True)
+class Picture:
+    """A figure, and what it shows."""
 
-    run: str
-    name: str
-    text: str
+    source: str
+    """its SVG as the address of an image"""
+    alt: str
+    caption: str = ""
+
+    @classmethod
+    def of(cls, figure: Figure, alt: str, caption: str = "") -> "Picture":
+        """Return a picture of a figure."""
+        # Quoted rather than base64: the images within are base64 already.
+        quoted = quote(themed_svg(figure), safe=" !$'()*+,-./:;=?@[]_{|}~\n")
+        return cls(f"data:image/svg+xml;charset=utf-8,{quoted}", alt, caption)
 
 
-class Picture(NamedTuple):
-    """A picture and its caption."""
+@dataclass
+class Section:
+    """A heading, what is to be said, and pictures; each may be missing."""
 
     title: str
-    about: str
-    file: Path
-    """a PNG file, which is embedded in the page"""
+    about: str = ""
+    pictures: list[Picture] = field(default_factory=list)
+    note: str = ""
+    """why there is nothing to show"""
+    inside: str = ""
+    """HTML after the pictures"""
+    parts: list["Section"] = field(default_factory=list)
+    """smaller sections within it"""
+
+    @property
+    def anchor(self) -> str:
+        """Return the name by which links find it."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its pictures take."""
+        own = sum(len(picture.source) for picture in self.pictures)
+        return own + sum(part.size for part in self.parts)
 
 
-def page(
-    title: str,
-    facts: Sequence[Fact],
-    pictures: Sequence[Picture],
-    configs: Mapping[str, Any],
-) -> str:
+def page(title: str, subtitle: str, sections: Sequence[Section], foot: str) -> str:
     """Return the whole page."""
-    body = "\n".join(
-        [
-            f"<h1>{escape(title)}</h1>",
-            _facts(facts),
-            *(_picture(picture) for picture in pictures),
-            *(_config(name, config) for name, config in configs.items()),
-        ]
+    links = "".join(
+        f'<a href="#{section.anchor}">{escape(section.title)}</a>' for section in sections
     )
+    body = "\n".join(_section(section) for section in sections)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n"
+        f"</head>\n<body>\n<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p>"
+        f"<nav>{links}</nav></header>\n<main>\n{body}\n</main>\n"
+        f"<footer>{escape(foot)}</footer>\n</body>\n</html>\n"
     )
 
 
-def _facts(facts: Sequence[Fact]) -> str:
-    """Return a table with a column per run."""
-    runs = list(dict.fromkeys(fact.run for fact in facts))
-    names = list(dict.fromkeys(fact.name for fact in facts))
-    texts = {(fact.run, fact.name): fact.text for fact in facts}
-    head = "" if len(runs) == 1 else _row("th", ["", *runs])
-    rows = (
-        _row("td", [name, *(texts.get((run, name), "") for run in runs)], heading=True)
-        for name in names
+def _section(section: Section, level: int = 2, within: str = "") -> str:
+    tag, anchor = f"h{level}", within + section.anchor
+    about = f"<p>{escape(section.about)}</p>" if section.about else ""
+    note = f'<p class="note">{escape(section.note)}</p>' if section.note else ""
+    pictures = "".join(map(_picture, section.pictures))
+    grid = f'<div class="pictures">{pictures}</div>' if pictures else ""
+    parts = "\n".join(_section(part, level + 1, f"{anchor}-") for part in section.parts)
+    return (
+        f'<section id="{anchor}"><{tag}>{escape(section.title)}</{tag}>'
+        f"{about}{note}{grid}{section.inside}{parts}</section>"
     )
-    return f'<div class="wide"><table>{head}{"".join(rows)}</table></div>'
 
 
 def _picture(picture: Picture) -> str:
-    content = base64.b64encode(picture.file.read_bytes()).decode("ascii")
-    return (
-        f"<section><h2>{escape(picture.title)}</h2>"
-        f'<img alt="{escape(picture.title)}" src="data:image/png;base64,{content}">'
-        f"<p>{escape(picture.about)}</p></section>"
+    caption = f"<figcaption>{escape(picture.caption)}</figcaption>" if picture.caption else ""
+    alt = escape(picture.alt, quote=True)
+    return f'<figure><img alt="{alt}" src="{picture.source}">{caption}</figure>'
+
+
+def facts(pairs: Mapping[str, str]) -> str:
+    """Return names and values, side by side."""
+    rows = (
+        f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs.items()
     )
+    return f"<dl>{''.join(rows)}</dl>"
 
 
-def _config(name: str, config: Any) -> str:
-    rows = "".join(_row("td", pair) for pair in _flat(config))
-    return (
-        f"<details><summary>Hyperparameters of {escape(name)}</summary>"
-        f'<div class="wide"><table>{rows}</table></div></details>'
-    )
-
-
-def _flat(config: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Return nested fields as names with dots, and their values."""
-    for name, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", "" if value is None else str(value)
-
-
-def _row(tag: str, cells: Sequence[str], *, heading: bool = False) -> str:
-    tags = ["th" if heading and not number else tag for number in range(len(cells))]
-    return (
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table; on a narrow screen each row becomes a card."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(
         "<tr>"
-        + "".join(f"<{tag}>{escape(cell)}</{tag}>" for tag, cell in zip(tags, cells, strict=True))
+        + "".join(
+            f'<td data-label="{escape(column, quote=True)}">{escape(cell)}</td>'
+            for column, cell in zip(columns, row, strict=True)
+        )
         + "</tr>"
+        for row in rows
     )
+    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{whole}</div>'
 
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #202020; background: #fff;
-       max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
-img { max-width: 100%; height: auto; display: block; }
-p { max-width: 46rem; color: #444; }
-table { border-collapse: collapse; font-size: .9rem; }
-th, td { text-align: left; padding: .15rem 1.2rem .15rem 0; vertical-align: top; }
-th { font-weight: 600; }
-details { margin: 2rem 0; } summary { cursor: pointer; }
-details td { font-family: ui-monospace, monospace; font-size: .8rem; }
-.wide { overflow-x: auto; }
-"""
+def details(summary: str, inside: str) -> str:
+    """Return HTML that is folded away under a summary."""
+    return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
+
+
+def fields(config: Mapping[str, Any]) -> str:
+    """Return nested fields by their names with dots."""
+    return facts({name: as_text(value) for name, value in flat(config)})
+
+
+def as_text(value: Any) -> str:
+    """Return the value of a hyperparameter in words."""
+    return "none" if value in (None, []) else str(value)

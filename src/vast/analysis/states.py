@@ -35,6 +35,10 @@ class States:
     """[S, A] Q(s, a), nan where a was never taken in s"""
     counts: Integers
     """[S, A] N(s, a)"""
+    reward: Floats
+    """[S, A] E[r|s,a], nan where a was never taken in s"""
+    ends: Integers
+    """[S, A] how often a ended the episode in s"""
     value: Floats
     """[S] V(s); 0 where no action was taken yet, as in the table"""
     visits: Integers
@@ -95,9 +99,15 @@ def collect(table: TransitionTable, replay: Replay | None = None, n_bits: int = 
     rows = rows[np.argsort(saved["key"][rows])]
     keys: NDArray[np.uint64] = saved["key"][rows]
     counts = saved["n"][rows].astype(np.int64)
-    q = np.where(counts > 0, saved["q"][rows], np.nan)
+    taken = counts > 0
+    q = np.where(taken, saved["q"][rows], np.nan)
+    reward = np.full(q.shape, np.nan)
+    total = saved["reward"][rows] + saved["reward_carry"][rows]
+    np.divide(total, counts, out=reward, where=taken)
+    if len(saved["offset"]):
+        reward += saved["offset"][rows]
     visits = counts.sum(axis=1)
-    value = np.where(visits > 0, np.where(counts > 0, q, -np.inf).max(axis=1), 0.0)
+    value = np.where(visits > 0, np.where(taken, q, -np.inf).max(axis=1), 0.0)
     numbers, of = _assigned(keys, replay)
     order = np.argsort(of, kind="stable")
     offsets = np.zeros(len(keys) + 1, np.int64)
@@ -110,6 +120,8 @@ def collect(table: TransitionTable, replay: Replay | None = None, n_bits: int = 
         keys=keys,
         q=q,
         counts=counts,
+        reward=reward,
+        ends=saved["terminal"][rows].astype(np.int64),
         value=value,
         visits=visits,
         pose=mean_poses(poses, of, len(keys)),

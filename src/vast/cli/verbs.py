@@ -122,20 +122,22 @@ def play(directory: Annotated[Path, tyro.conf.Positional], out: Path, steps: int
 def report(
     directories: Annotated[tuple[Path, ...], tyro.conf.Positional], out: Path | None = None
 ) -> None:
-    """Write one HTML file about one or more runs: curves, values, frames, hyperparameters.
+    """Write one HTML file about one or more runs: curves, values, what-ifs, states, configuration.
 
     Args:
-        directories: the run directories
-        out: the file to write; by default report.html, in the run directory if there is one run
+        directories: the run directories; a grid's directory stands for all its runs
+        out: the file to write; by default report.html, in the directory if there is only one
     """
+    from rich.console import Console
+
     from vast.analysis.report import write_report
 
     if not directories:
         raise UserError("report needs one run directory or more")
     alone = len(directories) == 1
     out = out or (directories[0] / "report.html" if alone else Path("report.html"))
-    with _writing(out):
-        summary = write_report(list(directories), out)
+    with Console(stderr=True).status("reading") as status, _writing(out):
+        summary = write_report(list(directories), out, status.update)
     for line in summary:
         print(line)
     print(f"wrote {out}")

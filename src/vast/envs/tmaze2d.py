@@ -1,6 +1,7 @@
 """The continuous T-maze of Fig. 1A: observations are (x, y), and no position is visited twice."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import gymnasium
@@ -8,6 +9,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vast.envs.doom.rules import Area
+from vast.envs.doom.world import FloorPlan
 from vast.errors import UserError, unknown
 
 Observation = NDArray[np.float32]
@@ -20,6 +23,17 @@ STEM_END = -9.5
 """the stem spans x in [-1.5, 1.5] and goes down from the bar to this y"""
 GOAL_Y = -8.5
 """an episode ends with a reward of 1 below this line"""
+OUTLINE = (
+    (-BAR_LENGTH, HALF_WIDTH),
+    (BAR_LENGTH, HALF_WIDTH),
+    (BAR_LENGTH, -HALF_WIDTH),
+    (HALF_WIDTH, -HALF_WIDTH),
+    (HALF_WIDTH, STEM_END),
+    (-HALF_WIDTH, STEM_END),
+    (-HALF_WIDTH, -HALF_WIDTH),
+    (-BAR_LENGTH, -HALF_WIDTH),
+)
+"""its corners, clockwise from the upper left"""
 STEP = 0.8
 """the length of a step"""
 
@@ -86,6 +100,12 @@ class TMaze2D(gymnasium.Env[Observation, np.int64]):
         goal = bool(self._position[1] < GOAL_Y)
         reward = 1.0 if goal else 0.0
         return self._observation(), reward, goal, False, self._info("goal" if goal else None)
+
+    def floor_plan(self) -> FloorPlan:
+        """Return the walls and the goal zone, for drawing."""
+        walls = [(*a, *b) for a, b in pairwise((*OUTLINE, OUTLINE[0]))]
+        goal = Area("goal", -HALF_WIDTH, STEM_END, HALF_WIDTH, GOAL_Y)
+        return FloorPlan(walls, [], [goal])
 
     def state_dict(self) -> dict[str, Any]:
         """Return the complete state of the environment."""
