@@ -1,4 +1,4 @@
-"""Speed of nearest-neighbour search, exact and by an inverted file, and the recall of the latter.
+"""Speed of nearest-neighbour search: exact, by an inverted file, and of a table's nearest states.
 
 The unit is the one matrix product that no exact search can avoid. All take turns, so other work on
 the machine slows all of them; ratios are medians over the rounds. There is one query, as for a
@@ -6,6 +6,11 @@ decision, or eleven, a third of a minibatch. Keys are near a curved surface of t
 like those of places and headings; with `--task`, they are MFEC's keys of a random walk in that
 task, which are harder for the inverted file. The numbers of neighbours, lists and probes are those
 of MFEC and NEC; centroids are computed at 40 000 entries, and the other entries are added later.
+
+The table has one action and as many states as the memory has entries: the signs of the keys, as in
+LSH, and since some keys have the same, neighbours of these with one bit flipped.
+`TransitionTable.estimate_many` finds all nearest states and averages them; in the space of keys,
+neighbours are found only. Most new keys have known codes; with four bits flipped, none has.
 
     python -m benchmarks.neighbours [--json FILE] [--entries 50000 500000] [--rounds 9]
         [--task plus-maze]
@@ -30,6 +35,8 @@ from vast.agents.mfec import MFECConfig, preset
 from vast.agents.nec.config import NECConfig
 from vast.agents.neighbours import Keys, KeyValueMemory
 from vast.agents.projection import Projection
+from vast.model import codes
+from vast.planning import TransitionTable
 from vast.replay.resizing import Resizer
 from vast.tasks import task_named
 
@@ -40,6 +47,8 @@ NOISE = 0.05
 """standard deviation of keys around the surface, in coordinates between -1 and 1"""
 ASKED = 500
 """queries for the estimate of recall"""
+FLIPPED = (0, 4)
+"""bits of a query's code that are flipped, beyond those in which it differs anyway"""
 MOVED = 1600
 """keys that a training step of NEC moves at most: 32 times 50"""
 
@@ -72,13 +81,16 @@ def next_keys(keys: Iterator[Keys], n: int) -> Keys:
     return np.stack(list(islice(keys, n)))
 
 
-def measured(entries: int, rounds: int, draw: Draw) -> list[dict[str, Any]]:
+def measured(entries: int, rounds: int, draw: Draw) -> tuple[list[Any], list[Any]]:
+    """Return the rows of both tables."""
     rng = np.random.default_rng(1)
     keys = draw(entries)
     asked = draw(ASKED)
     exact = KeyValueMemory(entries, WIDTH)
     adding = timed(lambda: [exact.add(key, 0.0) for key in keys])
-    rows = []
+    table = tabulated(keys)
+    rows: list[dict[str, Any]] = []
+    beside: list[dict[str, Any]] = []
     for config in (MFECConfig(index="inverted"), NECConfig(index="inverted")):
         k, inverted = config.neighbours, KeyValueMemory(entries, WIDTH, config.inverted)
         for key in keys:
@@ -99,7 +111,12 @@ def measured(entries: int, rounds: int, draw: Draw) -> list[dict[str, Any]]:
                     "microseconds_per_add": 1e6 * adding / entries,
                 }
             )
-    return rows
+            beside += [
+                {"entries": entries, "neighbours": k, "queries": count}
+                | by_hamming(exact, inverted, table, [draw(count) for _ in range(rounds)], k, bits)
+                for bits in FLIPPED
+            ]
+    return rows, beside
 
 
 def turn(
@@ -110,6 +127,51 @@ def turn(
     slow = timed(partial(exact.nearest, queries, k))
     fast = timed(partial(inverted.nearest, queries, k))
     return slow / product, slow / fast, 1000 * slow
+
+
+def tabulated(keys: Keys) -> TransitionTable:
+    """Return a table with the states of these keys, and as many in all as there are keys."""
+    rng = np.random.default_rng(0)
+    states = np.unique(codes.pack(keys > 0))
+    while len(states) < len(keys):
+        flipped = np.uint64(1) << rng.integers(0, WIDTH, len(states), np.uint64)
+        states = np.union1d(states, (states ^ flipped)[: len(keys) - len(states)])
+    table = TransitionTable(1)
+    nothing = np.zeros(len(states), np.uint8)
+    table.add_many(rng.permutation(states), nothing, nothing, states, nothing == 0)
+    return table
+
+
+def by_hamming(
+    exact: KeyValueMemory,
+    inverted: KeyValueMemory,
+    table: TransitionTable,
+    queries: list[Keys],
+    k: int,
+    flipped: int,
+) -> dict[str, Any]:
+    """Return how fast the table is searched, and how much faster than the memories."""
+    rng = np.random.default_rng(2)
+    turns, distances = [], []
+    for keys in queries:
+        bits = keys > 0
+        for row in bits:
+            row[rng.choice(WIDTH, flipped, replace=False)] ^= True
+        states = codes.pack(bits)
+        distances.append(table.estimate_many(states)[1].mean())
+        hamming = timed(partial(table.estimate_many, states))
+        slow = timed(partial(exact.nearest, keys, k))
+        fast = timed(partial(inverted.nearest, keys, k))
+        turns.append((1e6 * hamming, slow / hamming, fast / hamming))
+    microseconds, of_exact, of_inverted = np.median(turns, axis=0).tolist()
+    return {
+        "states": len(table),
+        "flipped_bits": flipped,
+        "mean_distance": float(np.mean(distances)),
+        "hamming_microseconds": microseconds,
+        "times_faster_than_exact": of_exact,
+        "times_faster_than_inverted": of_inverted,
+    }
 
 
 def moving(memory: KeyValueMemory, rng: np.random.Generator) -> float:
@@ -133,10 +195,13 @@ def main(
     draw: Draw = partial(places, rng=np.random.default_rng(1))
     if task is not None:
         draw = partial(next_keys, keys_of_walk(task))
-    rows = [row for size in entries for row in measured(size, rounds, draw)]
+    tables = [measured(size, rounds, draw) for size in entries]
+    rows, beside = ([row for part in kind for row in part] for kind in zip(*tables, strict=True))
     show(console, f"nearest of keys with {WIDTH} dimensions", rows)
+    show(console, "nearest states by Hamming distance, beside them", beside)
     if json is not None:
-        write_json({"machine": machine("numpy", "faiss-cpu"), "neighbours": rows}, json)
+        report = {"machine": machine("numpy", "faiss-cpu", "numba")}
+        write_json(report | {"neighbours": rows, "hamming": beside}, json)
 
 
 if __name__ == "__main__":

@@ -44,11 +44,14 @@ def test_a_loaded_log_is_the_one_saved(episode: Episode, tmp_path: Path) -> None
     states_equal(loaded.table_after().state_dict(), log.table_after().state_dict())
 
 
-def test_arrays_have_the_poses_of_updated_and_popped_states(log: SweepLog, tmp_path: Path) -> None:
+def test_arrays_have_priorities_changes_and_poses(log: SweepLog, tmp_path: Path) -> None:
     log.to_npz(tmp_path / "log.npz", POSES)
     with np.load(tmp_path / "log.npz", allow_pickle=False) as file:
         np.testing.assert_array_equal(file["poses"], poses_of(log.backups.states))
         np.testing.assert_array_equal(file["pop_poses"], poses_of(log.pops.states))
+        np.testing.assert_array_equal(file["popped_states"], log.popped)
+        for name in ("priorities", "q_change", "v_change"):
+            np.testing.assert_array_equal(file[name], getattr(log, name))
         assert np.isfinite(file["poses"]).any()
         assert np.isnan(file["poses"]).any()
     logs_equal(SweepLog.load(tmp_path / "log.npz"), log)

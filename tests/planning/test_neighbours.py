@@ -1,5 +1,6 @@
 """The neighbour estimate equals a brute-force search."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.planning.models import random_steps
+from tests.planning.models import KEYS, Episode, episodes, play, random_steps
 from vast.planning import ReferenceTable, TransitionTable
 from vast.planning.hamming import PROBE_1, PROBE_2
 
@@ -76,6 +77,41 @@ def test_every_way_of_searching_finds_the_nearest(n_states: int) -> None:
         np.testing.assert_array_equal(many_q[i], q)
         np.testing.assert_array_equal(many_distance[i], distance)
     assert {0, 1, 2}.issubset(set(many_distance[:, 0]) | set(many_distance[:, 1]))
+
+
+@given(episode=episodes(max_discount=0.9, most=50), swept=st.booleans(), data=st.data())
+def test_it_is_the_q_of_an_aggregate_state(
+    episode: Episode, swept: bool, data: st.DataObject
+) -> None:
+    """Supplement, "Details to Q-value estimation": Q~(s, a) = Q(s_m, a).
+
+    The aggregate s_m has all experience that its members, the nearest states in which a was taken,
+    have with a. Each action has members of its own. The identity holds at any moment of a sweep.
+    """
+    table = TransitionTable(episode.n_actions, episode.discount, 1e-12)
+    model = play(episode, table)
+    if swept:
+        table.sweep()
+    query = data.draw(st.sampled_from(KEYS) | st.integers(0, 2**64 - 1))
+    estimate, distance = table.estimate(query)
+    aggregate = 12345  # no state of the episode
+    with_aggregate = copy.deepcopy(table)
+    for action in range(episode.n_actions):
+        taken = [step for step in model.steps if step.action == action]
+        nearest = min(((query ^ step.state).bit_count() for step in taken), default=-1)
+        assert distance[action] == nearest
+        for state, _, reward, next_state in taken:
+            if (query ^ state).bit_count() == nearest:
+                # What `set_reward` added to the mean belongs to every experience.
+                reward += model.offsets.get((state, action), 0.0)
+                with_aggregate.add(aggregate, action, reward, next_state)
+    for _ in range(2):
+        q = with_aggregate.q(aggregate)
+        np.testing.assert_allclose(np.nan_to_num(q), estimate, rtol=0, atol=1e-9)
+        # And once everything is planned.
+        table.sweep()
+        with_aggregate.sweep()
+        estimate, _ = table.estimate(query)
 
 
 def test_an_action_never_taken_anywhere_is_estimated_as_zero() -> None:

@@ -36,6 +36,11 @@ def write_npz(
     arrays: dict[str, Any] = {"version": VERSION}
     arrays |= {f"pop_{name}": column for name, column in pops._asdict().items()}
     arrays |= backups._asdict()
+    # What follows from these is written as well, so that the file can be used by itself.
+    arrays["popped_states"] = pops.states[backups.pops]
+    arrays["priorities"] = pops.priorities[backups.pops]
+    arrays["q_change"] = backups.q_after - backups.q_before
+    arrays["v_change"] = backups.v_after - backups.v_before
     arrays |= {f"table_{name}": value for name, value in after.items()}
     if poses is not None:
         arrays["poses"] = _poses_of(backups.states, poses)

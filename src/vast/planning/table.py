@@ -380,8 +380,12 @@ class TransitionTable:
 
     # --- logging ----------------------------------------------------------------------------------
 
-    def sweep_logged(self, pops: Pops, backups: Backups, first_pop: int, budget: int) -> Any:
-        """Sweep with the exact queue into a log while there is room in it; see sweep_log.py."""
+    def sweep_logged(
+        self, pops: Pops, backups: Backups, first_pop: int, budget: int
+    ) -> tuple[int, int]:
+        """Sweep into a log while there is room in it; see sweep_log.py. Needs the exact queue."""
+        if self.queue != "exact":
+            raise ValueError(f"queue must be exact to log a sweep, got {self.queue!r}")
         with self._gate:
             return logged_sweep(self._memory, pops, backups, first_pop, budget, *self._constants)
 
