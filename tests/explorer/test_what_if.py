@@ -130,11 +130,11 @@ def test_the_greedy_path_is_a_shortest_path_and_a_wall_turns_it_to_the_gap() -> 
     what_if = WhatIf(VIEW.table, VIEW.places)
     start = row(0, 0)
     path = what_if.path(start)
-    assert path.end == "goal"
+    assert path.end == "terminal"
     assert len(path.rows) - 1 == (WIDTH - 1) + (HEIGHT - 1)
     do(what_if, Block((3.5, -1.0), (3.5, HEIGHT - 1.5)))  # open in the topmost row only
     path = what_if.path(start)
-    assert path.end == "goal"
+    assert path.end == "terminal"
     assert (3, HEIGHT - 1) in cells(path.rows)
     assert (4, HEIGHT - 1) in cells(path.rows)
     assert what_if.path(start, learned=True) == WhatIf(VIEW.table, VIEW.places).path(start)

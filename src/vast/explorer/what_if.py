@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.analysis.what_ifs import greedy_path
 from vast.errors import UserError
 from vast.explorer.edits import Edit
 from vast.explorer.places import Places
@@ -66,7 +67,7 @@ class Path(NamedTuple):
 
     rows: list[int]
     end: str
-    """why it ends there: goal, loop, unknown or far"""
+    """terminal, loop, or open: nothing is known to follow"""
 
 
 class WhatIf:
@@ -197,7 +198,9 @@ class WhatIf:
 
     def path(self, row: int, *, learned: bool = False) -> Path:
         """Return the greedy path from a state, in the edited table or the learned one."""
-        return greedy_path(self.learned if learned else self.table, self.places, row)
+        table = self.learned if learned else self.table
+        found = greedy_path(table, int(self.places.keys[row]))
+        return Path(self.places.rows(found.states).tolist(), found.end)
 
 
 def exact_copy(table: TransitionTable) -> TransitionTable:
@@ -220,48 +223,3 @@ def _placed_values(rows: Rows, pairs: Pairs, n: int) -> Values:
     # fmax ignores nan, and gives nan only where no action is known
     found[rows[there]] = np.fmax.reduce(pairs.q[there], axis=1)
     return found
-
-
-MAX_PATH = 2000
-"""steps of a path, at most"""
-
-
-def greedy_path(table: TransitionTable, places: Places, row: int) -> Path:
-    """Follow the best known action and its most frequent outcome, from one state of the map."""
-    onward = _greedy_moves(table, places)
-    rows, seen = [row], {row}
-    while len(rows) <= MAX_PATH:
-        following = int(onward[rows[-1]])
-        if following == _END:
-            return Path(rows, "goal")
-        if following == _NOWHERE:
-            return Path(rows, "unknown")
-        rows.append(following)
-        if following in seen:
-            return Path(rows, "loop")
-        seen.add(following)
-    return Path(rows, "far")
-
-
-_END, _NOWHERE = -1, -2
-
-
-def _greedy_moves(table: TransitionTable, places: Places) -> Rows:
-    """Return for each state of the map the row to which the best action leads most often."""
-    pairs = table.pairs()
-    best = np.full(len(places), -1)
-    known = (pairs.counts > 0).any(axis=1)
-    rows = places.rows(pairs.states[known])
-    best[rows[rows >= 0]] = np.nanargmax(pairs.q[known], axis=1)[rows >= 0]
-    listed = table.transitions()
-    sources = places.rows(listed.states)
-    chosen = (sources >= 0) & (best[sources] == listed.actions)
-    sources, counts = sources[chosen], listed.counts[chosen]
-    targets = places.rows(listed.next_states[chosen])
-    targets[listed.terminals[chosen]] = _END
-    onward = np.full(len(places), _NOWHERE)
-    order = np.lexsort((-targets, counts))  # the most frequent last, which is the one that stays
-    onward[sources[order]] = np.where(
-        (targets[order] < 0) & ~listed.terminals[chosen][order], _NOWHERE, targets[order]
-    )
-    return onward

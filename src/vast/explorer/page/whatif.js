@@ -3,7 +3,7 @@
 import { $, count, make, short } from "./dom.js";
 import { arrow, drawEdit, ink, line, ring } from "./overlay.js";
 
-const ENDS = { goal: "where the episode ends", loop: "then round in a circle", unknown: "where no action is known", far: "and further" };
+const ENDS = { terminal: "where the episode ends", loop: "then round in a circle", open: "where nothing more is known" };
 const rounded = ([x, y]) => [Number(x.toPrecision(6)), Number(y.toPrecision(6))];
 
 export class WhatIf {
