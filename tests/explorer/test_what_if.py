@@ -137,7 +137,7 @@ def test_the_greedy_path_is_a_shortest_path_and_a_wall_turns_it_to_the_gap() -> 
     assert path.end == "terminal"
     assert (3, HEIGHT - 1) in cells(path.rows)
     assert (4, HEIGHT - 1) in cells(path.rows)
-    assert what_if.path(start, learned=True) == WhatIf(VIEW.table, VIEW.places).path(start)
+    assert what_if.path(start, what_if.learned) == WhatIf(VIEW.table, VIEW.places).path(start)
 
 
 def test_a_path_ends_where_it_returns_to_itself_or_nothing_is_known() -> None:

@@ -196,10 +196,9 @@ class WhatIf:
             self._rows = self.places.rows(pairs.states)  # sweeping leaves the order as it is
         return _placed_values(self._rows, pairs, len(self.places))
 
-    def path(self, row: int, *, learned: bool = False) -> Path:
-        """Return the greedy path from a state, in the edited table or the learned one."""
-        table = self.learned if learned else self.table
-        found = greedy_path(table, int(self.places.keys[row]))
+    def path(self, row: int, table: TransitionTable | None = None) -> Path:
+        """Return the greedy path from a state, in the edited table or in another one."""
+        found = greedy_path(table or self.table, int(self.places.keys[row]))
         return Path(self.places.rows(found.states).tolist(), found.end)
 
 

@@ -144,8 +144,9 @@ export class WhatIf {
       if (this.pathFrom !== row) return;
       this.paths = header;
       const words = ({ rows, end }) => `${count(rows.length - 1)} steps, ${ENDS[end]}`;
+      const kept = header.kept ? ` Kept: ${words(header.kept)}.` : "";
       const same = JSON.stringify(header.learned) === JSON.stringify(header.now);
-      $("path-said").textContent = same ? `${words(header.now)}; before and after alike.` : `As learned: ${words(header.learned)}. Now: ${words(header.now)}.`;
+      $("path-said").textContent = same ? `${words(header.now)}; before and after alike.` : `As learned: ${words(header.learned)}. Now: ${words(header.now)}.${kept}`;
       $("path-said").dataset.now = header.now.rows.length - 1;
     } else if (this.app.state.row < 0) $("path-said").textContent = "Select a state first.";
     this.app.redraw();
