@@ -14,7 +14,7 @@ from tests.explorer.pages import Explorer, opened
 from tests.explorer.worlds import DISCOUNT, grid_view, key
 from vast.agents.vast.agent import VaST
 from vast.experiments.tables import load_table
-from vast.explorer.edits import Block, Paint
+from vast.explorer.edits import Block, Paint, Reverse
 from vast.explorer.server import Door
 from vast.explorer.view import View
 from vast.explorer.what_if import WhatIf, exact_copy
@@ -137,7 +137,7 @@ def test_everywhere_edits_and_the_path_before_and_after(explorer: Explorer, site
     )
 
 
-def test_two_what_ifs_side_by_side(explorer: Explorer) -> None:
+def test_two_what_ifs_side_by_side(explorer: Explorer, site: Site) -> None:
     explorer.page.click("#tab-whatif")
     explorer.page.click("#reverse")
     explorer.settle()
@@ -154,6 +154,15 @@ def test_two_what_ifs_side_by_side(explorer: Explorer) -> None:
     assert explorer.page.locator(".map").count() == 2
     assert explorer.page.locator(".caption").all_text_contents() == ["kept", "after the edits"]
     assert left != right
+    explorer.select(3)
+    explorer.page.click("#path")
+    explorer.page.wait_for_selector("#path-said[data-now]")
+    paths = explorer.page.evaluate("() => window.explorer.whatIf.paths")
+    what_if = WhatIf(site.view.table, site.view.places)
+    assert paths["now"]["rows"] == paths["learned"]["rows"] == what_if.path(3).rows
+    what_if.do(Reverse())
+    what_if.finish()
+    assert paths["kept"]["rows"] == what_if.path(3).rows
 
 
 def test_slow_motion_shows_every_pop_of_the_exact_sweep(explorer: Explorer, site: Site) -> None:

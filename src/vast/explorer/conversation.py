@@ -23,7 +23,8 @@ from vast.explorer.protocol import (
 )
 from vast.explorer.slow_motion import MAX_BACKUPS, SlowMotion
 from vast.explorer.view import View
-from vast.explorer.what_if import WhatIf
+from vast.explorer.what_if import WhatIf, exact_copy
+from vast.planning import TransitionTable
 
 FRAMES = 12
 """frames of a state sent at once; the page asks for more"""
@@ -62,6 +63,7 @@ class Conversation:
         self._networks = networks
         self._what_if = WhatIf(view.table, view.places)
         self._kept: list[Edit] = []
+        self._kept_table: TransitionTable | None = None
         self._slow: SlowMotion | None = None
         self._drive = Drive(view)
         self._shown: dict[str, Shown] = {}
@@ -79,6 +81,7 @@ class Conversation:
                     text = socket.recv(timeout=0 if sweeping else None)
                 except TimeoutError:
                     socket.send(self._next_slice())
+                    self._what_if.keep_snapshot()  # while the page draws
                     continue
                 answer = self._answer(text)
                 if answer is not None:
@@ -164,7 +167,10 @@ class Conversation:
 
     def _do_path(self, row: int) -> Answer:
         self._require_row(row)
-        paths = {"learned": self._what_if.path(row, learned=True), "now": self._what_if.path(row)}
+        what_if = self._what_if
+        paths = {"learned": what_if.path(row, what_if.learned), "now": what_if.path(row)}
+        if self._kept_table is not None:
+            paths["kept"] = what_if.path(row, self._kept_table)
         return {name: {"rows": path.rows, "end": path.end} for name, path in paths.items()}, {}
 
     def _require_row(self, row: int) -> None:
@@ -191,8 +197,8 @@ class Conversation:
         return self._changed()
 
     def _do_keep(self) -> Answer:
-        self._kept = list(self._what_if.edits)
         self._what_if.finish()
+        self._kept, self._kept_table = list(self._what_if.edits), exact_copy(self._what_if.table)
         header, arrays = self._changed()
         return header, {**arrays, "kept": self._what_if.values().astype(np.float32)}
 
@@ -201,6 +207,7 @@ class Conversation:
         made = [self._made(each) for each in edits]
         self._kept = [self._made(each) for each in kept]
         self._what_if.repeat(self._kept)
+        self._kept_table = exact_copy(self._what_if.table) if kept else None
         compared = self._what_if.values().astype(np.float32)
         self._what_if.repeat(made)
         header, arrays = self._changed()
@@ -302,7 +309,7 @@ class Conversation:
         with self._networks:
             return self._told(self._drive.step(action, table), table)
 
-    def _told(self, moment: Moment, table: Any) -> Answer:
+    def _told(self, moment: Moment, table: TransitionTable | None) -> Answer:
         q, distance = self._drive.q(table)
         header = {
             "pose": list(moment.pose),

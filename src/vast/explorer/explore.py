@@ -21,16 +21,18 @@ def explore(directory: Path, port: int, save_to: Path | None, *, show: bool) -> 
     with open_readonly(directory) as run:
         view = view_of_run(run)
         warm_up()
-        with served(view, save_to or directory / TABLES, port) as (door, server):
+        with (
+            served(view, save_to or directory / TABLES, port) as (door, server),
+            deferred_signals(*STOPPING) as interrupted,
+        ):
             print(door.address, flush=True)
             answering = threading.Thread(target=server.serve_forever, daemon=True)
             answering.start()
             if show:
                 webbrowser.open(door.address)
             print("Ctrl-C ends the explorer.", flush=True)
-            with deferred_signals(*STOPPING) as interrupted:
-                while not interrupted():
-                    answering.join(GLANCE)
+            while not interrupted():
+                answering.join(GLANCE)
 
 
 def warm_up() -> None:

@@ -1,17 +1,18 @@
 """A what-if: a private copy of a table, a list of edits, and the sweep that follows each of them.
 
-The copy has the exact queue: its backups do not depend on the slices in which it is swept. So undo,
-redo and a view opened by a colleague, which repeat the list of edits from the beginning, give the
-same values to the last bit.
+The copy has the exact queue: its backups do not depend on the slices in which it is swept. So a
+list of edits gives the same values to the last bit whenever it is repeated: by undo and redo, or by
+a colleague who opens the same view. Snapshots only save the time of planning again.
 """
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.analysis.what_ifs import greedy_path
 from vast.errors import UserError
 from vast.explorer.edits import Edit
 from vast.explorer.places import Places
@@ -25,8 +26,10 @@ MAX_EDITS = 100
 FIRST_SLICE, GROWTH = 24, 1.25
 """backups of the first slice of a visible sweep, and how much longer each next one is: a thousand
 backups are seen in 11 pictures, ten million in 52"""
-AT_ONCE = 4_000_000
-"""backups of a slice that is not meant to be seen; about a second"""
+AT_ONCE = 1_000_000
+"""backups of a slice that is not meant to be seen; some tenths of a second"""
+SNAPSHOT_BYTES = 400_000_000
+"""of all snapshots together; the oldest are dropped"""
 
 
 class Progress(NamedTuple):
@@ -39,12 +42,32 @@ class Progress(NamedTuple):
     """states left in the queue"""
 
 
+class Snapshot(NamedTuple):
+    """A settled table after some edits."""
+
+    edits: list[Edit]
+    state: dict[str, Any]
+    """as `TransitionTable.state_dict` returns it"""
+    progress: Progress
+    """of the planning after the last edit"""
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of its arrays."""
+        return sum(each.nbytes for each in self.state.values() if isinstance(each, np.ndarray))
+
+
+def _same(one: list[Edit], other: list[Edit]) -> bool:
+    """Tell whether these are the very same edits."""
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
 class Path(NamedTuple):
     """Where always taking the best known action leads."""
 
     rows: list[int]
     end: str
-    """why it ends there: goal, loop, unknown or far"""
+    """terminal, loop, or open: nothing is known to follow"""
 
 
 class WhatIf:
@@ -56,6 +79,7 @@ class WhatIf:
         self.edits: list[Edit] = []
         self.undone: list[Edit] = []
         self.table = exact_copy(learned)
+        self._snapshots: list[Snapshot] = []
         self._rows: Rows | None = None
         self._slices = slices()
         self._done = Progress(0, 0.0, self.table.queue_length)
@@ -77,40 +101,57 @@ class WhatIf:
         if not self.edits:
             raise UserError("there is nothing to undo")
         *rest, last = self.edits
-        undone = [*self.undone, last]
-        self.repeat(rest)
-        self.undone = undone
+        self._return_to(rest, [*self.undone, last])
 
     def redo(self) -> None:
         """Repeat the edit that was undone last."""
         if not self.undone:
             raise UserError("there is nothing to redo")
         *rest, last = self.undone
-        self.do(last)
-        self.undone = rest
+        self.finish()
+        self._return_to([*self.edits, last], rest)
 
     def reset(self) -> None:
         """Return to the table as it was learned; redo brings the edits back."""
-        undone = [*self.undone, *reversed(self.edits)]
-        self.repeat([])
-        self.undone = undone
+        self._return_to([], [*self.undone, *reversed(self.edits)])
 
     def repeat(self, edits: Iterable[Edit]) -> None:
-        """Do these edits from the beginning, in place of those done so far."""
-        fresh = WhatIf(self.learned, self.places)
-        for edit in edits:
-            fresh.do(edit)
-        fresh.finish()
-        self.table, self.edits, self.undone = fresh.table, fresh.edits, fresh.undone
-        self._begin()
-        self._done = fresh._done
+        """Do these edits in place of those done so far."""
+        self._return_to(list(edits), [])
 
     def before_last_sweep(self) -> TransitionTable:
         """Return the table after the last edit and before the planning that followed it."""
         fresh = WhatIf(self.learned, self.places)
-        for edit in self.edits:
-            fresh.do(edit)
+        fresh._snapshots = self._snapshots
+        if self.edits:
+            fresh.repeat(self.edits[:-1])
+            fresh.do(self.edits[-1])
         return fresh.table
+
+    def keep_snapshot(self) -> None:
+        """Remember the table as it is now, when it is settled, so that undo need not plan again."""
+        if not self.is_settled or any(_same(each.edits, self.edits) for each in self._snapshots):
+            return
+        self._snapshots.append(Snapshot(list(self.edits), self.table.state_dict(), self._done))
+        while sum(each.nbytes for each in self._snapshots) > SNAPSHOT_BYTES:
+            self._snapshots.pop(0)
+
+    def _return_to(self, edits: list[Edit], undone: list[Edit]) -> None:
+        """Be in the state after these edits, from the last snapshot on the way there."""
+        known = [each for each in self._snapshots if _same(each.edits, edits[: len(each.edits)])]
+        found = max(known, key=lambda each: len(each.edits), default=None)
+        if found is None:
+            table, done = exact_copy(self.learned), []
+        else:
+            table, done = TransitionTable.from_state_dict(found.state), list(found.edits)
+        self.table, self.edits = table, done
+        self._begin()
+        if found is not None:
+            self._done = found.progress
+        for edit in edits[len(done) :]:
+            self.do(edit)
+            self.finish()
+        self.undone = undone
 
     # --- planning ---------------------------------------------------------------------------------
 
@@ -155,9 +196,10 @@ class WhatIf:
             self._rows = self.places.rows(pairs.states)  # sweeping leaves the order as it is
         return _placed_values(self._rows, pairs, len(self.places))
 
-    def path(self, row: int, *, learned: bool = False) -> Path:
-        """Return the greedy path from a state, in the edited table or the learned one."""
-        return greedy_path(self.learned if learned else self.table, self.places, row)
+    def path(self, row: int, table: TransitionTable | None = None) -> Path:
+        """Return the greedy path from a state, in the edited table or in another one."""
+        found = greedy_path(table or self.table, int(self.places.keys[row]))
+        return Path(self.places.rows(found.states).tolist(), found.end)
 
 
 def exact_copy(table: TransitionTable) -> TransitionTable:
@@ -180,48 +222,3 @@ def _placed_values(rows: Rows, pairs: Pairs, n: int) -> Values:
     # fmax ignores nan, and gives nan only where no action is known
     found[rows[there]] = np.fmax.reduce(pairs.q[there], axis=1)
     return found
-
-
-MAX_PATH = 2000
-"""steps of a path, at most"""
-
-
-def greedy_path(table: TransitionTable, places: Places, row: int) -> Path:
-    """Follow the best known action and its most frequent outcome, from one state of the map."""
-    onward = _greedy_moves(table, places)
-    rows, seen = [row], {row}
-    while len(rows) <= MAX_PATH:
-        following = int(onward[rows[-1]])
-        if following == _END:
-            return Path(rows, "goal")
-        if following == _NOWHERE:
-            return Path(rows, "unknown")
-        rows.append(following)
-        if following in seen:
-            return Path(rows, "loop")
-        seen.add(following)
-    return Path(rows, "far")
-
-
-_END, _NOWHERE = -1, -2
-
-
-def _greedy_moves(table: TransitionTable, places: Places) -> Rows:
-    """Return for each state of the map the row to which the best action leads most often."""
-    pairs = table.pairs()
-    best = np.full(len(places), -1)
-    known = (pairs.counts > 0).any(axis=1)
-    rows = places.rows(pairs.states[known])
-    best[rows[rows >= 0]] = np.nanargmax(pairs.q[known], axis=1)[rows >= 0]
-    listed = table.transitions()
-    sources = places.rows(listed.states)
-    chosen = (sources >= 0) & (best[sources] == listed.actions)
-    sources, counts = sources[chosen], listed.counts[chosen]
-    targets = places.rows(listed.next_states[chosen])
-    targets[listed.terminals[chosen]] = _END
-    onward = np.full(len(places), _NOWHERE)
-    order = np.lexsort((-targets, counts))  # the most frequent last, which is the one that stays
-    onward[sources[order]] = np.where(
-        (targets[order] < 0) & ~listed.terminals[chosen][order], _NOWHERE, targets[order]
-    )
-    return onward

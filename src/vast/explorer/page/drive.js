@@ -21,7 +21,7 @@ export class DrivePanel {
     });
     $("runs").hidden = !model.runs.length;
     for (const name of model.runs) {
-      const button = make("button", { type: "button", textContent: name });
+      const button = make("button", { type: "button", textContent: `Show the run ${name}` });
       button.onclick = () => this.#run(name, button);
       $("run-buttons").append(button);
     }

@@ -123,7 +123,7 @@ class App {
     this.whatIf.draw(context, map, isLeft);
     const { paths } = this.whatIf;
     if (paths) {
-      if (isLeft || !this.whatIf.comparing) drawPath(context, map, paths.learned.rows, ink(map.element, "learned"), 2, this.whatIf.comparing ? [] : [2, 5]);
+      if (isLeft || !this.whatIf.comparing) drawPath(context, map, (isLeft ? paths.kept ?? paths.learned : paths.learned).rows, ink(map.element, "learned"), 2, this.whatIf.comparing ? [] : [2, 5]);
       if (!isLeft) drawPath(context, map, paths.now.rows, ink(map.element, "now"), 2.4);
     }
     this.#drawSelected(context, map);

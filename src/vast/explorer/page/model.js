@@ -82,18 +82,14 @@ export class Model {
     this.count = count;
   }
 
-  /** Widen the colour scale to values that do not fit on it. */
+  /** Fit the colour scale to the values as learned, now, and kept. */
   fitScale() {
+    this.scale = range(this.learned);
     for (const values of [this.now, this.kept]) {
       if (!values) continue;
       const [low, high] = range(values);
       this.scale = [Math.min(this.scale[0], low), Math.max(this.scale[1], high)];
     }
-  }
-
-  resetScale() {
-    this.scale = range(this.learned);
-    this.fitScale();
   }
 
   /** Return the name, the ends and the colours of the legend. */

@@ -75,6 +75,7 @@ export class ShowPanel {
     const placed = model.n - model.unplaced;
     const all = model.count === placed ? plural(placed, "state") : `${count(model.count)} of ${plural(placed, "state")}`;
     $("shown").textContent = all + (model.unplaced ? `; ${count(model.unplaced)} without a place: none of their frames is stored any more` : "");
+    if (!model.measured) $("shown").textContent += ", placed by the steps between them";
     $("shown").dataset.count = model.count;
   }
 }

@@ -155,7 +155,7 @@ export class StatePanel {
     for (let i = 0; i < n; i++) box.append(this.#frame(frames, shape, i * size, "", `Frame ${header.start + i + 1} of ${total}`));
     box.querySelector(".more")?.remove();
     const seen = header.start + n;
-    const more = make("p", { className: "quiet more" }, `${seen === total ? "" : `${count(seen)} of `}${plural(total, "frame")}${decoded || box.querySelector(".decoded") ? "; outlined: from the decoder" : ""}`);
+    const more = make("p", { className: "quiet more" }, `${seen === total ? "" : `${count(seen)} of `}${plural(total, "frame")}${box.querySelector("canvas.decoded") ? "; outlined: from the decoder" : ""}`);
     if (seen < total) {
       const button = make("button", { type: "button", textContent: "More" });
       const { row } = this;

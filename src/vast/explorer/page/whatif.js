@@ -3,7 +3,7 @@
 import { $, count, make, short } from "./dom.js";
 import { arrow, drawEdit, ink, line, ring } from "./overlay.js";
 
-const ENDS = { goal: "where the episode ends", loop: "then in a circle", unknown: "where no action is known", far: "and further" };
+const ENDS = { terminal: "where the episode ends", loop: "then round in a circle", open: "where nothing more is known" };
 const rounded = ([x, y]) => [Number(x.toPrecision(6)), Number(y.toPrecision(6))];
 
 export class WhatIf {
@@ -77,7 +77,6 @@ export class WhatIf {
       app.model.undone = header.undone;
       $("discount").value = header.discount;
       this.began = performance.now();
-      if (["reset", "undo"].includes(what)) app.model.resetScale();
       this.#list();
       this.#sayCompared();
       app.show.legend();
@@ -99,7 +98,7 @@ export class WhatIf {
     if (app.model.filters.value) app.model.filter();
     if (header.settled) { app.model.fitScale(); app.show.legend(); }
     const ms = header.seconds * 1000;
-    $("counter").textContent = app.model.edits.length || header.backups ? `${count(header.backups)} backups in ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms${header.settled ? "" : ` · ${count(header.queued)} queued`}` : "";
+    $("counter").textContent = app.model.edits.length || header.backups ? `${count(header.backups)} backups in ${ms < 10 ? Number(ms.toPrecision(2)) : Math.round(ms)} ms${header.settled ? "" : ` · ${count(header.queued)} queued`}` : "";
     $("counter").dataset.backups = header.backups;
     $("counter").dataset.settled = header.settled;
     app.redraw(true);
@@ -145,8 +144,9 @@ export class WhatIf {
       if (this.pathFrom !== row) return;
       this.paths = header;
       const words = ({ rows, end }) => `${count(rows.length - 1)} steps, ${ENDS[end]}`;
+      const kept = header.kept ? ` Kept: ${words(header.kept)}.` : "";
       const same = JSON.stringify(header.learned) === JSON.stringify(header.now);
-      $("path-said").textContent = same ? `${words(header.now)}; before and after alike.` : `As learned: ${words(header.learned)}. Now: ${words(header.now)}.`;
+      $("path-said").textContent = same ? `${words(header.now)}; before and after alike.` : `As learned: ${words(header.learned)}. Now: ${words(header.now)}.${kept}`;
       $("path-said").dataset.now = header.now.rows.length - 1;
     } else if (this.app.state.row < 0) $("path-said").textContent = "Select a state first.";
     this.app.redraw();
