@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from vast.errors import UserError
+
 if TYPE_CHECKING:
     from vast.agents.inverted import InvertedFile
 
 Keys = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
+LARGEST = 1e18
+"""the size of the largest number in a key: squares of larger ones have no room in 32 bits"""
 BLOCK = 16_384
 """keys from which candidates are chosen at once"""
 CHUNK = 1024
@@ -88,6 +92,8 @@ class KeyValueMemory:
         queries = np.ascontiguousarray(queries, np.float32)
         if queries.ndim != 2 or queries.shape[1] != self.width:
             raise ValueError(f"queries must have shape [Q, {self.width}], got {queries.shape}")
+        if not (np.abs(queries) <= LARGEST).all():
+            raise UserError(f"keys must be at most {LARGEST:g} in size: scale the observations")
         k = min(k, self._count)
         rows = np.empty((len(queries), k), np.int64)
         squared = np.empty((len(queries), k))
