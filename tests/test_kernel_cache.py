@@ -156,3 +156,32 @@ def test_a_table_is_right_with_damaged_kernels(tmp_path: Path) -> None:
     damage(tmp_path, "kernels.add-*.nbc", garbled)
     damage(tmp_path, "kernels.sweep-*.nbi", cut)
     assert run(TABLE, tmp_path) == line(tmp_path / "vast", "damaged")
+
+
+INTERRUPTED = """
+import signal
+from numba.core.codegen import CPUCodeLibrary
+theirs = CPUCodeLibrary._object_compiled_hook
+def called_back(*arguments):
+    signal.raise_signal(signal.SIGINT)
+    theirs(*arguments)
+CPUCodeLibrary._object_compiled_hook = called_back
+import numpy as np
+from vast.envs.doom.frames import shrink
+for _ in range(2):
+    try:
+        print(shrink(np.full((120, 160, 3), 7, np.uint8)).sum())
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_interrupt_while_llvm_calls_back_is_not_lost(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (f"interrupted\n{7 * 60 * 80 * 3}\n", "")

@@ -2,13 +2,16 @@
 
 Numba's own cache ends the program if a cached file is damaged, the disk is full, or the folder
 cannot be made, and it would run damaged machine code. Without a usable folder it chooses another,
-beside the source files.
+beside the source files. An interrupt that comes while LLVM calls back into Python would be lost.
 """
 
+import functools
 import hashlib
 import os
 import pickle
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -94,11 +97,34 @@ class _Cache(FunctionCache):
         notice.give(error)
 
 
+def _uninterrupted(function: F) -> F:
+    """Let an interrupt wait until a function is compiled or loaded; then it is handled as ever."""
+
+    @functools.wraps(function)
+    def compiled(*arguments: Any, **options: Any) -> Any:
+        handler = signal.getsignal(signal.SIGINT)
+        # Only the main thread hears of interrupts, and only Python's handlers raise anything.
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            return function(*arguments, **options)
+        came: list[Any] = []
+        signal.signal(signal.SIGINT, lambda *what: came.append(what))
+        try:
+            return function(*arguments, **options)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            if came:
+                handler(*came[0])
+
+    found: Any = compiled
+    return found  # type: ignore[no-any-return]
+
+
 def cached_njit(function: F, folder: Path, **options: Any) -> F:
     """Make Numba compile a function on its first call, and cache it in this folder if possible."""
     config: Any = numba.config
     njit: Any = numba.njit
     dispatcher: Any = njit(**options)(function)
+    dispatcher.compile = _uninterrupted(dispatcher.compile)
     theirs = config.CACHE_DIR
     config.CACHE_DIR = theirs or str(folder)
     try:

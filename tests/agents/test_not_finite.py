@@ -12,6 +12,7 @@ from tests.agents.test_contract import AGENTS, make
 from tests.experiments.sameness import vast
 from tests.training.runs import identical
 from vast.agents.ddqn import PrioritizedDDQN, PrioritizedDDQNConfig
+from vast.agents.mfec import MFEC
 from vast.agents.nec.agent import NEC
 from vast.agents.nec.config import NECConfig
 from vast.errors import UserError
@@ -112,3 +113,19 @@ def test_a_free_energy_that_is_not_finite_stops_training_before_a_weight_moves()
         for name in before
         if name.startswith("model/encoder")
     )
+
+
+def test_a_reward_too_large_for_the_table_is_refused_before_it_is_learned_from() -> None:
+    agent = make("lsh")
+    agent.begin(np.zeros(2, np.float32))
+    before = agent.state_dict()
+    with pytest.raises(UserError, match=r"^reward must be at most 1e\+52 in size, got -1e\+60$"):
+        agent.observe(0, -1e60, np.ones(2, np.float32), False, False)
+    assert identical(agent.state_dict(), before)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.parametrize("agent", [MFEC, NEC])
+def test_observations_whose_distances_overflow_are_refused_in_one_line(agent: Any) -> None:
+    with pytest.raises(UserError, match=r"^keys must be at most 1e\+18 in size"):
+        agent(Failing(3e38), preset="debug", seed=0).learn(400, progress=False)

@@ -75,7 +75,8 @@ def run(whole: Path, tmp_path: Path) -> Path:
         (("t-maze", "--steps", "0"), "steps must be at least 1, got 0"),
         (("t-maze", "--steps", "ten"), "ten"),
         (("t-maze", "--seed", "-1"), "seed must be at least 0, got -1"),
-        (("t-maze", "--threads", "0"), "threads must be at least 1, got 0"),
+        (("t-maze", "--threads", "0"), "threads must be between 1 and 1024, got 0"),
+        (("t-maze", "--threads", "100000"), "threads must be between 1 and 1024, got 100000"),
         (("t-maze", "--loop.eval-every", "0"), "eval_every must be at least 1, got 0"),
         (
             ("t-maze", "--interventions", "reverse"),

@@ -46,6 +46,8 @@ class Subject:
     disasters: tuple[str, ...]
     exact: bool
     """whether it must end as the run that nobody disturbed"""
+    engine: bool = True
+    """whether it has a Doom engine"""
     steps: int = 0
     happened: Counter[str] = field(default_factory=Counter)
 
@@ -56,6 +58,7 @@ SUBJECTS = (
         ("t-maze-2d", "--preset", "debug"),
         (*SIGNALS, "full disk"),
         exact=True,
+        engine=False,
     ),
     Subject(
         "pixels",
@@ -74,8 +77,8 @@ SUBJECTS = (
 
 def disturb(subject: Subject, directory: Path, disk: Disk, chance: random.Random) -> None:
     """Go on with a run for some seconds, and let something happen to it."""
-    possible = [what for what in subject.disasters if disk.is_real or what != "full disk"]
-    what = chance.choice(possible)
+    fillable = disk.is_real or not subject.engine
+    what = chance.choice([what for what in subject.disasters if fillable or what != "full disk"])
     words = ["train", *subject.options, "--steps", LONG, "--out", str(directory)]
     if last_save(directory) >= 0:
         words = ["resume", str(directory)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 SAVE_SECONDS = 0.5
 """seconds between two saves"""
-ANSWER_LIMIT = 5.0
-"""seconds that an engine may take to answer: enough to start on a busy machine"""
+ANSWER_LIMIT = 2.0
+"""seconds that an engine may take to answer"""
 COLD = "import sys; from tests.soak.victims import command; command(sys.argv[1:])"
 """a new interpreter, in which everything is yet to be imported"""
 

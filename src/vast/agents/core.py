@@ -46,6 +46,8 @@ class AgentCore(ABC):
     """by which the command and checkpoints know it"""
     config_class: ClassVar[type[Any]]
     config: Any
+    max_reward = math.inf
+    """the size of the largest reward from which it can learn"""
 
     def __init__(
         self,
@@ -132,6 +134,8 @@ class AgentCore(ABC):
             raise UserError(f"action must be between 0 and {self.n_actions - 1}, got {a}")
         if not math.isfinite(r):
             raise UserError(f"reward must be finite, got {r}")
+        if abs(r) > self.max_reward:
+            raise UserError(f"reward must be at most {self.max_reward:g} in size, got {r}")
         if terminated:
             self._terminated(a, r)
             self._in_episode = False

@@ -13,9 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from vast.agents.config import InvertedSearch
 from vast.agents.nearest import Keys, Rows, search_all
+from vast.errors import UserError
 
 if TYPE_CHECKING:
     from vast.agents.inverted import InvertedFile
+
+LARGEST = 1e18
+"""the size of the largest number in a key: squares of larger ones have no room in 32 bits"""
+BLOCK = 16_384
+"""keys from which candidates are chosen at once"""
+CHUNK = 1024
+"""keys in one matrix product, so that they and the products stay in the cache"""
 
 
 class Neighbours(NamedTuple):
@@ -70,6 +78,8 @@ class KeyValueMemory:
         queries = np.ascontiguousarray(queries, np.float32)
         if queries.ndim != 2 or queries.shape[1] != self.width:
             raise ValueError(f"queries must have shape [Q, {self.width}], got {queries.shape}")
+        if not (np.abs(queries) <= LARGEST).all():
+            raise UserError(f"keys must be at most {LARGEST:g} in size: scale the observations")
         k = min(k, self._count)
         found = Neighbours(np.empty((len(queries), k), np.int64), np.empty((len(queries), k)))
         if k == 0:

@@ -146,6 +146,7 @@ class TableAgent(Agent):
     ) -> None:
         """Put the parts of a table agent together."""
         self.encoder, self.table, self._sweeper = encoder, table, sweeper
+        self.max_reward = table.max_reward
         self.extensions = extensions or Extensions()
         self._neighbours = neighbours
         self._decisions = self._new_decisions(learning=True)

@@ -4,11 +4,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vast.agents.registry import agent_named
-from vast.checks import at_least
+from vast.checks import at_least, between
 from vast.experiments.interventions import parse_intervention
 from vast.tasks import task_named
 from vast.training.loop_config import LoopConfig
 from vast.training.protocol import Intervention
+
+MOST_THREADS = 1024
+"""more than any machine has use for"""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,8 @@ class RunConfig:
         task_named(self.task)
         agent_named(self.agent)
         at_least(0, seed=self.seed)
-        at_least(1, steps=self.steps, threads=self.threads)
+        at_least(1, steps=self.steps)
+        between(1, MOST_THREADS, threads=self.threads)
         planned_interventions(self.interventions)
 
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from tests.envs.doom.mazes import HMaze, PlusMaze, TMaze
 
-from vast.envs.doom import guard, watchdog
+from vast.envs.doom import engine, guard, watchdog
 from vast.envs.doom.environment import LOST
+from vast.errors import UserError
 
 SHARED = Path("/dev/shm")
 
@@ -215,6 +216,26 @@ def test_an_engine_found_dead_at_reset_is_replaced_without_changing_the_episode(
     assert env.engine_restarts == 1
     env.close()
     other.close()
+
+
+def test_two_engines_that_die_in_a_row_end_the_run_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin = engine.Engine.begin
+
+    def begin_dead(self: engine.Engine, episode: engine.Episode) -> None:
+        assert self.process_id is not None
+        os.kill(self.process_id, signal.SIGKILL)
+        begin(self, episode)
+
+    env = PlusMaze()
+    monkeypatch.setattr(engine.Engine, "begin", begin_dead)
+    with pytest.raises(UserError, match=r"^two Doom engines in a row could not begin"):
+        env.reset(seed=0)
+    monkeypatch.undo()
+    env.reset(seed=0)
+    assert env.engine_restarts == 2
+    env.close()
 
 
 def test_closing_leaves_nothing_and_the_environment_can_be_reset_again() -> None:

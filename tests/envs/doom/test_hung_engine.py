@@ -89,7 +89,7 @@ def test_an_engine_that_hangs_is_closed_all_the_same() -> None:
     assert not Path(f"/proc/{hung}").exists()
 
 
-# Stops its engine as soon as there is one; ViZDoom needs much longer to start it.
+# Stops its engine as soon as there is one; to start it takes ViZDoom much longer.
 STARTING = """
 import os, signal, sys, threading, time
 import gymnasium, vast

@@ -50,8 +50,10 @@ HIDDEN = (
     "screen_flashes",
 )
 """parts of the game's display that are not drawn"""
+START_LIMIT = 120.0
+"""seconds that an engine may take to start, usually half of one; see `Watched.look`"""
 ANSWER_LIMIT = 20.0
-"""seconds after which an engine that does not answer is killed; it starts in about half a second"""
+"""seconds after which an engine that does not answer is killed"""
 CLOSE_LIMIT = 5.0
 """the same for an engine that is being closed, which has nothing to lose"""
 ENGINE_ERRORS = (
@@ -107,7 +109,7 @@ class Engine:
     def __init__(self, config: EngineConfig) -> None:
         self._folder = new_folder()
         self._game = vzd.DoomGame()
-        self._pulse = Pulse(self._folder, ANSWER_LIMIT)
+        self._pulse = Pulse(self._folder, START_LIMIT)
         self.close = weakref.finalize(
             self, _close, self._game, self._folder, self._pulse, os.getpid()
         )
@@ -147,6 +149,7 @@ class Engine:
         with _starting, _inherited(folder):
             self._call(game.init)
         self.process_id = note_instance(self._folder)
+        self._pulse.hurry(ANSWER_LIMIT)
 
     def begin(self, episode: Episode) -> None:
         """Start an episode and replay the actions that it already has."""

@@ -138,7 +138,11 @@ class DoomMaze(gymnasium.Env[Observation, np.int64]):
         except EngineDied as error:
             self._lose_engine(error, "at the start of an episode")
             self.np_random.bit_generator.state = chance
+        try:
             return self._begin(pose, settled)
+        except EngineDied as error:
+            self._lose_engine(error, "at the start of an episode")
+            raise UserError(f"two Doom engines in a row could not begin: {error}") from error
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, Info]:
         """Hold a key for four tics: 0 forward, 1 turn left, 2 turn right."""

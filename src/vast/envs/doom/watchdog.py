@@ -132,7 +132,6 @@ class Watched:
         self._call = 0
         self._waited = 0.0
         self._interrupted = 0  # the call in progress when an interrupt came
-        self._woken = 0  # the call for which an engine that was starting was told to go on
         self._killed = 0  # the call for which the engine was killed
 
     def interrupt(self) -> None:
@@ -145,24 +144,25 @@ class Watched:
 
         The time between looks that count is what matters. Python and its engines may be stopped
         together (control-Z), and a machine may sleep: time by a clock says nothing then.
+
+        ViZDoom crashes, and Python with it, if an engine dies while it starts. So one that was
+        stopped is told to go on, and has all of its time even after an interrupt.
         """
         call, limit = self._pulse()
         if not call or call != self._call or not counts:
             self._call, self._waited = call, 0.0
             return False
         self._waited += POLL
-        if call == self._interrupted:
+        if not self._started:
+            if self._waited >= INTERRUPT_LIMIT:
+                send(self.folder, signal.SIGCONT)
+        elif call == self._interrupted:
             limit = min(limit, INTERRUPT_LIMIT)
         if self._waited >= limit:
-            self._waited = 0.0
-            if self._woken == call or self._started:
-                with contextlib.suppress(OSError), open(self._file, "r+b") as file:
-                    file.write(PULSE.pack(call, limit, limit))
-                send(self.folder, signal.SIGKILL)
-                self._killed = call
-            else:  # ViZDoom crashes, and Python with it, if an engine dies while it starts
-                send(self.folder, signal.SIGCONT)
-                self._woken = call
+            with contextlib.suppress(OSError), open(self._file, "r+b") as file:
+                file.write(PULSE.pack(call, limit, self._waited))
+            send(self.folder, signal.SIGKILL)
+            self._killed, self._waited = call, 0.0
         return call == self._killed or self._died()
 
     @property
