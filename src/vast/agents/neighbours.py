@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 LARGEST = 1e18
 """the size of the largest number in a key: squares of larger ones have no room in 32 bits"""
-BLOCK = 16_384
-"""keys from which candidates are chosen at once"""
-CHUNK = 1024
-"""keys in one matrix product, so that they and the products stay in the cache"""
 
 
 class Neighbours(NamedTuple):
