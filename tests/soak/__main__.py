@@ -55,8 +55,8 @@ class Subject:
 SUBJECTS = (
     Subject(
         "vectors",
-        ("t-maze-2d", "--preset", "debug"),
-        (*SIGNALS, "full disk"),
+        ("t-maze-2d", "--preset", "debug", "--training.process"),
+        (*SIGNALS, "full disk", *2 * ("trainer killed",)),
         exact=True,
         engine=False,
     ),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.soak.disk import Disk
 from tests.soak.victims import Victim
+from vast.agents.vast import training_worker
 from vast.envs.doom.watchdog import INSTANCE_FILE
 
 PATIENCE = 120.0
@@ -58,13 +59,19 @@ def engines_lost(number: signal.Signals) -> Disaster:
 
 
 def child_lost(word: str) -> Disaster:
-    """Kill a child process without which the run cannot go on, by a word of its command line."""
+    """Kill a child process without which the run cannot go on, by a word of its command line.
+
+    If it has not been started yet, the run is interrupted instead.
+    """
 
     def strike(victim: Victim, disk: Disk, chance: random.Random) -> None:
-        for child, _ in victim.children(word):
+        children = victim.children(word)
+        for child, _ in children:
             send(child, signal.SIGKILL)
+        if not children:
+            victim.send(signal.SIGTERM)
 
-    return Disaster(strike, (REFUSED,))
+    return Disaster(strike, (REFUSED, SAVED, -signal.SIGTERM))
 
 
 def send(process: int, number: signal.Signals) -> None:
@@ -94,6 +101,5 @@ DISASTERS = {
     "full disk": disk_full(),
     "engines killed": engines_lost(signal.SIGKILL),
     "engines stopped": engines_lost(signal.SIGSTOP),
-    # Happens to no run yet: for training in a process of its own.
-    "trainer killed": child_lost("trainer"),
+    "trainer killed": child_lost(training_worker.__name__),
 }
