@@ -32,8 +32,10 @@ THREADS = ("main", "training")
 
 
 def name_of(run: dict[str, Any]) -> str:
-    """Return a run's preset and task."""
-    return f"{run['preset']} {run['task']}"
+    """Return a run's preset and task, and whether it trained in a thread."""
+    training = run["config"]["settings"]["training"]
+    thread = training["overlap"] and not training.get("process")
+    return f"{run['preset']} {run['task']}" + (", thread" if thread else "")
 
 
 def seconds(run: dict[str, Any], phase: str | None) -> dict[str, float]:
