@@ -28,6 +28,7 @@ CUT_VAST = {
     "training.batch": 16,
     "training.segment": 1,
     "training.every": 12,
+    "training.process": False,  # the same to the last bit, and started at once
     "encode_batch": 8,
 }
 CUT_NETWORK = {**CUT, "replay": 1000, "train_interval": 12, "batch": 8}
