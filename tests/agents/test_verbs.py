@@ -122,11 +122,8 @@ TWO = spaces.Discrete(2)
         (spaces.Dict({"x": IMAGE}), TWO, "observation space must be a Box.*got Dict"),
         (spaces.Box(0, 1, (8, 8, 3), np.float32), TWO, "got shape .8, 8, 3. and type float32"),
         (spaces.Box(0, 9, (4,), np.int64), TWO, "got shape .4,. and type int64"),
-        (
-            spaces.Box(0, 255, (3, 8, 9), np.uint8),
-            TWO,
-            "must be .rows, columns, channels., got shape",
-        ),
+        (spaces.Box(0, 255, (3, 8, 9), np.uint8), TWO, "must be .rows, columns, channels., got"),
+        (spaces.Box(0, 255, (12, 84, 84), np.uint8), TWO, "must be .rows, columns, channels., got"),
         (spaces.Box(0, 255, (8, 8), np.uint8), TWO, "got shape .8, 8. and type uint8"),
     ],
 )

@@ -21,8 +21,9 @@ _context.set_forkserver_preload(["tests.soak.warm"])
 
 def command(words: list[str], log: str | None = None) -> None:
     """Run the command, which saves often and is impatient with engines."""
-    # A shell lets the processes that it starts in the background ignore this one.
+    # A shell lets what it starts in the background ignore the first, and nohup the second.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if log is not None:
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
@@ -79,6 +80,7 @@ class Victim:
             except subprocess.TimeoutExpired:
                 code = None
         if code is None:
+            self.send(signal.SIGKILL)
             raise TimeoutError(f"it does not end:\n{self.said}")
         return code
 

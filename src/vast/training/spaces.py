@@ -42,7 +42,7 @@ def spaces_of(env: Env) -> Spaces:
             "observations must be uint8 images (rows, columns, channels) or float vectors (n,), "
             f"got shape {seen.shape} and type {seen.dtype}"
         )
-    if image and seen.shape[0] in CHANNELS and seen.shape[2] not in CHANNELS:
+    if image and _is_channel_first(*seen.shape):
         raise UserError(
             f"images must be (rows, columns, channels), got shape {seen.shape}: wrap the "
             "environment to move its channels to the end"
@@ -67,3 +67,8 @@ def counted_events(env: Env) -> tuple[str, ...]:
     """Return the events of which an environment wants counted in how many episodes they happen."""
     found: tuple[str, ...] = tuple(getattr(env.unwrapped, "counted_events", ()))
     return found
+
+
+def _is_channel_first(first: int, second: int, third: int) -> bool:
+    """Tell whether these look like channels, rows and columns, as of stacked frames."""
+    return third not in CHANNELS and (first in CHANNELS or 2 * first <= min(second, third))

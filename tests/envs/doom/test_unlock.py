@@ -121,9 +121,10 @@ def test_a_lock_whose_engine_lives_is_left_alone() -> None:
     assert end(process) == "0\n"
 
 
-# A queue of our own: a mutex and a condition variable that processes share. Threads do as told.
+# A queue of our own: a mutex and a condition variable that processes share. Threads do as told,
+# and say so in one piece each.
 QUEUE = """
-import ctypes, mmap, sys, threading
+import ctypes, mmap, os, sys, threading
 libc = ctypes.CDLL(None)
 with open(sys.argv[1], "r+b") as file:
     memory = mmap.mmap(file.fileno(), 0)
@@ -138,15 +139,15 @@ def wait():
     libc.pthread_mutex_lock(mutex)
     libc.pthread_cond_wait(condition, mutex)
     libc.pthread_mutex_unlock(mutex)
-    print("woken", flush=True)
+    os.write(1, b"woken\\n")
 def send():
     libc.pthread_cond_signal(condition)
-    print("sent", flush=True)
+    os.write(1, b"sent\\n")
 def lock():
     libc.pthread_mutex_lock(mutex)
     libc.pthread_mutex_unlock(mutex)
-    print("unlocked", flush=True)
-print("ready", flush=True)
+    os.write(1, b"unlocked\\n")
+os.write(1, b"ready\\n")
 for line in sys.stdin:
     threading.Thread(target=globals()[line.strip()], daemon=True).start()
 """
