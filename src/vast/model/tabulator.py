@@ -101,7 +101,7 @@ class Tabulator:
     def publish(self) -> None:
         """Make `encode` use a copy of the encoder as it is now, until the next call.
 
-        For training in another thread: the encoder that `encode` uses must not change meanwhile.
+        For training beside acting: the encoder that `encode` uses must not change meanwhile.
         """
         newest = self._average or self.model.encoder
         if self._published is None:
