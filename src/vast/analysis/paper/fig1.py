@@ -21,22 +21,12 @@ from vast.analysis.paper.lines import agent_label
 from vast.analysis.paper.mazes import draw_floor
 from vast.analysis.paper.panels import PAGE, TEXT, TICKS, draw_letter, new_figure, show_image
 from vast.analysis.paper.probed import first_with, numbers
-from vast.envs.tmaze2d import BAR_LENGTH, GOAL_Y, HALF_WIDTH, STEM_END
+from vast.envs.tmaze2d import BAR_LENGTH, GOAL_Y, HALF_WIDTH, OUTLINE, STEM_END
 from vast.experiments.probes.images import image_from
 from vast.experiments.results import RunRecord
 from vast.experiments.two_episodes import TwoEpisodes, run
 
 FIRST, SECOND, BOTH = "#c8373a", "#2f6db5", "#b03a9e"
-OUTLINE = [
-    (-BAR_LENGTH, HALF_WIDTH),
-    (BAR_LENGTH, HALF_WIDTH),
-    (BAR_LENGTH, -HALF_WIDTH),
-    (HALF_WIDTH, -HALF_WIDTH),
-    (HALF_WIDTH, STEM_END),
-    (-HALF_WIDTH, STEM_END),
-    (-HALF_WIDTH, -HALF_WIDTH),
-    (-BAR_LENGTH, -HALF_WIDTH),
-]
 PROBE = "sightings"
 ARROW = 26.0
 """length of an arrow in panels C and D, in map units"""
