@@ -1,8 +1,8 @@
 """A linear layer whose matrix products are done by oneDNN where PyTorch has it.
 
-In single precision PyTorch leaves matrix products on the processor to MKL, which does without
-AVX-512 on processors that are not Intel's: there oneDNN, which PyTorch ships for its convolutions,
-is twice as fast. PyTorch offers the product as an operator without a gradient; here is one.
+In single precision PyTorch leaves matrix products on the processor to MKL. On AMD's processors with
+AVX-512 oneDNN, which PyTorch ships for its convolutions, is twice as fast. PyTorch offers its
+product as an operator without a gradient; here is one.
 """
 
 from typing import Any
