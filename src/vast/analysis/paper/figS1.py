@@ -44,6 +44,7 @@ def draw(records: Sequence[RunRecord]) -> Figure:
             if not lines:
                 said = "not recorded" if runs else "not run yet"
                 ax.text(0.5, 0.5, said, transform=ax.transAxes, ha="center", fontsize=7)
+                ax.set(xticks=[], yticks=[])
             every += lines
     note = legend_note(every, band=True)
     legend_below(
