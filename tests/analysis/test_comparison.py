@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from vast.errors import UserError
 UP = [0.0, 0.0, 0.1, 0.2, 0.3, 0.3]
 
 
-def arms(n: int = 3, task: str = "plus-maze"):  # type: ignore[no-untyped-def]
+def arms(n: int = 3, task: str = "plus-maze") -> Any:
     """Two arms, the second one below the first one by 0.1 in every seed."""
     return [
         record(np.array(UP) + 0.01 * seed - below, arm=arm, seed=seed, task=task)
@@ -157,7 +158,7 @@ def test_json_holds_every_caveat() -> None:
         ),
     ],
 )
-def test_a_mistake_gets_one_line(records, options, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_mistake_gets_one_line(records: Any, options: Any, message: str) -> None:
     with pytest.raises(UserError) as error:
         compare(records, **options)
     assert message in str(error.value)

@@ -2,6 +2,7 @@
 
 from itertools import chain, combinations, product
 from math import inf, isnan, nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,7 +61,9 @@ def test_interquartile_mean_is_scipys_trimmed_mean_of_all_scores(shape: tuple[in
 
 @pytest.mark.parametrize("shape", [(2, 1), (3, 1), (5, 1), (2, 2), (3, 2)])
 @pytest.mark.parametrize("statistic", [mean, interquartile_mean, median])
-def test_with_few_seeds_the_interval_is_that_of_every_resample(statistic, shape) -> None:  # type: ignore[no-untyped-def]
+def test_with_few_seeds_the_interval_is_that_of_every_resample(
+    statistic: Any, shape: tuple[int, int]
+) -> None:
     scores = SKEWED[: shape[0], : shape[1]]
     found = estimate(statistic, scores, level=0.8)
     brute = np.array([statistic(resample) for resample in every_resample(scores)])
@@ -148,7 +151,7 @@ def test_standard_error_is_scipys() -> None:
         ([1.0, nan], "scores must be numbers, got nan"),
     ],
 )
-def test_wrong_scores_get_one_line(scores, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_scores_get_one_line(scores: Any, message: str) -> None:
     with pytest.raises(UserError) as error:
         estimate(mean, scores)
     assert str(error.value) == message
