@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 import vast  # noqa: F401  (registers the environments)
 from benchmarks.report import machine, report_console, show, write_json
-from vast.envs.atari import FRAME_SKIP, Pong
+from vast.envs.atari import FRAME_SKIP
 from vast.envs.doom.engine import ACTION_REPEAT, OBSERVING, PRESSED, Engine, Episode
 from vast.envs.doom.environment import DoomMaze
+from vast.envs.pong import Pong
 
 TASKS = ("TMaze", "LargeMaze", "LargeMazeHazards", "HMaze", "PlusMaze", "Pong", "TMaze2D")
 

@@ -20,7 +20,7 @@ from vast.tasks import make_env
 from vast.training.actor import Actor
 from vast.training.callbacks import Callback
 from vast.training.protocol import Env, Trainable
-from vast.training.trainer import Trainer
+from vast.training.trainer import Plan, Trainer
 
 PARTS = {
     "environment": ("env.step", "env.reset"),
@@ -144,12 +144,12 @@ def profiled(config: RunConfig) -> dict[str, Any]:
     """Train VaST; return the seconds of each phase by thread and part, and the number of states."""
     env = make_env(config.task)
     agent = VaST(env, seed=config.seed, config=config.settings)
-    trainer = Trainer(agent, env, config.seed, config.loop)
+    trainer = Trainer(agent, env, config.seed)
     subject = Subject(env, trainer.actor, agent)
     env.reset(seed=0)  # starts the engine
     subject.time_parts()
     phases = TimePhases(subject)
-    trainer.run(config.steps, [phases])
+    trainer.run(config.steps, [phases], Plan(config.loop))
     phases.end_phase()
     found = {
         "phases": phases.phases,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from vast.agents.recorder import use_recorder
 from vast.lazy import lazy_names
 from vast.tasks import register_all
 
@@ -28,4 +29,11 @@ __getattr__ = lazy_names(
     },
 )
 
+
+def __dir__() -> list[str]:
+    """Return the public names, also of what is not imported yet."""
+    return sorted([*__all__, "__version__"])
+
+
 register_all()
+use_recorder("vast.experiments.recording:record")  # agents do not know who records their runs

@@ -44,6 +44,13 @@ def not_negative(**values: float | None) -> None:
             raise UserError(f"{name} must be finite and 0 or more, got {value}")
 
 
+def finite(**values: float) -> None:
+    """Raise UserError unless these are finite."""
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise UserError(f"{name} must be finite, got {value}")
+
+
 def fraction(**values: float) -> None:
     """Raise UserError unless these are between 0 and 1, both included."""
     for name, value in values.items():

@@ -62,3 +62,14 @@ def test_states_around_may_have_a_say_in_tests_only() -> None:
     assert usual.estimate(0b00, learning=True).q == smooth
     assert alone.estimate(0b00, learning=False).q == smooth
     assert alone.estimate(0b00, learning=True).q == 1.0
+
+
+def test_caution_may_hold_while_learning_too() -> None:
+    table = TransitionTable(1)
+    table.add(0b00, 0, 1.0, None)
+    usual = Smoothing(table, 0.0, 2.0)
+    cautious = Smoothing(table, 0.0, 2.0, cautious_learning=True)
+    lowered = usual.estimate(0b00, learning=False).q
+    assert lowered < 1.0
+    assert usual.estimate(0b00, learning=True).q == 1.0
+    assert cautious.estimate(0b00, learning=True).q == lowered

@@ -41,7 +41,7 @@ def public(name: str) -> type[Agent]:
 
 
 def state(agent: Agent) -> dict[str, Any]:
-    found = agent._trainer.state_dict()
+    found = agent.trainer.state_dict()
     del found["wall_seconds"]
     return found
 
@@ -87,7 +87,8 @@ def test_the_paper_has_no_extensions_and_plain_vast_turns_all_of_them_off(task: 
     assert to_plain(paper)["extensions"] == {}
     cpu = default_run(task, "vast", "cpu").settings
     plain = replace(cpu, extensions=())
-    assert plain.extensions == ExtensionsConfig() != cpu.extensions
+    assert plain.extensions == ExtensionsConfig()
+    assert (cpu.extensions == ExtensionsConfig()) == (task == "pong")
     assert all(
         getattr(plain, field.name) == getattr(cpu, field.name)
         for field in fields(cpu)

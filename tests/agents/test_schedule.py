@@ -142,6 +142,20 @@ def test_the_model_is_frozen_and_the_table_still_grows() -> None:
     assert agent.table.n_transitions > transitions + 80
 
 
+def test_a_freeze_leaves_every_frame_with_the_state_of_the_final_encoder() -> None:
+    """Whatever was encoded long ago by an encoder that has changed since."""
+    for retabulate, all_follow in ((0, False), (1, True)):
+        training = {"freeze_after": 200, "retabulate": retabulate, "reassign": False}
+        config = with_training(replace(TINY, exploration=exploring(20)), **training)
+        agent = tiny_agent(config)
+        Wanderer(agent).live(200)
+        agent.plan_fully()
+        stored = np.arange(agent.replay.oldest, agent.replay.end)
+        states, _ = agent.replay.states(stored)
+        final = agent.encoder.encode(agent.replay.histories(stored))
+        assert (states == final).all() == all_follow
+
+
 def test_training_beside_the_steps_uses_what_was_known_when_it_began() -> None:
     """A result is in use one interval later, with the encoder that goes with it."""
     agent = tiny_agent(with_training(overlap=True))

@@ -28,7 +28,7 @@ from vast.training.protocol import Trainable
 
 def same(one: VaST, other: VaST) -> bool:
     """Return whether two agents, and where they are in their worlds, are the same."""
-    states = [agent._trainer.state_dict() for agent in (one, other)]
+    states = [agent.trainer.state_dict() for agent in (one, other)]
     for state in states:
         del state["wall_seconds"]
     return identical(*states)

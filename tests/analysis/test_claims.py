@@ -14,6 +14,7 @@ from vast.analysis.claims import CLAIMS
 from vast.analysis.results_page import claim_table, filled, published
 from vast.analysis.statistics import Estimate
 from vast.errors import UserError
+from vast.experiments.figures.trials import BEST, TRIALS
 from vast.experiments.results import RunRecord
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
@@ -186,3 +187,14 @@ def test_rows_are_shown_with_the_arm_once() -> None:
     table: Any = [Row("vast", "a", "1"), Row("vast", "b", "2")]
     shown = claim_table(replace(CLAIMS[0], rows=lambda _: table), {})
     assert shown.splitlines()[2:] == ["| vast | a | 1 |", "|  | b | 2 |"]
+
+
+def test_figures_use_the_best_trial_of_each_agent() -> None:
+    labels = {arm.label: name for name, (arm, _) in TRIALS.items()}
+    for maze, best in BEST.items():
+        firsts: dict[str, str] = {}
+        for row in CLAIM["trials"].rows(published()):
+            task, _, agent = row.what.partition(", ")
+            if task == maze:
+                firsts.setdefault(labels[agent], row.statistic)
+        assert firsts == best

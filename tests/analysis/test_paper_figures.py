@@ -210,7 +210,7 @@ def test_fig7_and_figS3_show_pong_by_the_history_of_frames() -> None:
     curves = {
         name: RNG.random(6)
         for name in (
-            "eval/mean_return",
+            "eval/score",
             "train/reconstruction",
             "train/transition",
             "train/entropy",
@@ -220,8 +220,17 @@ def test_fig7_and_figS3_show_pong_by_the_history_of_frames() -> None:
         record(curves, task="pong", arm=f"k{k}", agent="vast", settings={"model": {"history": k}})
         for k in (0, 3)
     ]
-    (returns,) = panels(fig7.draw(records))
-    assert_shows(returns, records[:1], "k0", "eval/mean_return")
+    (scores,) = panels(fig7.draw(records))
+    assert_shows(scores, records[:1], "k0", "eval/score")
+    moving = {"model": {"history": 3, "target": {"past": 2}}}
+    further = [
+        record(curves, task="pong", arm="k3-motion", agent="vast", settings=moving),
+        record(curves, task="pong", arm="nec", agent="nec"),
+    ]
+    (scores,) = panels(fig7.draw([*records, *further]))
+    assert {"k0", "k3", "k3-motion", "nec"} <= set(drawn(scores))
+    terms = panels(fig7.draw_terms([*records, *further]))
+    assert all("k3-motion" not in drawn(ax) for ax in terms)  # its reconstruction is of more
     reconstruction, rest = panels(fig7.draw_terms(records))
     assert_shows(reconstruction, records[1:], "k3", "train/reconstruction")
     difference = curves["train/transition"] - curves["train/entropy"]

@@ -12,7 +12,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import vast  # noqa: F401  (registers the environments)
-from vast.envs.atari import MAX_FRAMES, Atari, Pong, area_weights, shrink
+from vast.envs.atari import MAX_FRAMES, Atari, area_weights, shrink
+from vast.envs.pong import Pong
 from vast.errors import UserError
 
 STAY, UP, DOWN = (np.int64(action) for action in range(3))
@@ -102,6 +103,8 @@ def test_a_lost_game_of_pong_has_21_points() -> None:
         _, reward, terminated, truncated, info = env.step(STAY)
         rewards.append(reward)
         assert not truncated
+        assert info["score"] == sum(rewards)
+        assert info["game_over"] == terminated
     assert sum(rewards) == -21
     assert set(rewards) == {0.0, -1.0}
     assert 4 * (len(rewards) - 1) < info["frame"] <= 4 * len(rewards)
@@ -120,8 +123,9 @@ def test_a_restored_game_continues_as_if_never_stopped() -> None:
     first, second = Pong(sticky=0.25), Pong(sticky=0.25)
     first.reset(seed=1)
     second.reset(seed=2)
-    for _ in range(50):
-        first.step(UP)
+    for _ in range(100):
+        *_, info = first.step(UP)
+    assert info["score"] < 0  # which is restored as well
     second.load_state_dict(first.state_dict())
     for _ in range(100):
         expected, got = first.step(DOWN), second.step(DOWN)

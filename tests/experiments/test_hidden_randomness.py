@@ -15,7 +15,7 @@ from vast.replay.episodes import Fate
 def stopped_in_an_episode(env: Grid, path: Path) -> VaST:
     agent = VaST(env, config=TINY)
     agent.learn(60)
-    while len(agent._trainer.actor._actions) < 8 or not agent._trainer.actor._in_episode:
+    while len(agent.trainer.actor._actions) < 8 or not agent.trainer.actor._in_episode:
         agent.learn(1)
     agent.save(path)
     return agent

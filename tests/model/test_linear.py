@@ -1,4 +1,6 @@
-"""The faster linear layer is a linear layer, and so is its gradient."""
+"""The faster perceptron is linear layers with ReLU between them, and so is its gradient."""
+
+import copy
 
 import numpy as np
 import pytest
@@ -7,21 +9,22 @@ from torch import Tensor, nn
 
 from tests.model.worlds import seeded
 from vast.model import linear
-from vast.model.linear import Linear
+from vast.model.networks import mlp
 
-SHAPES = [(1, 5, 3), (2, 1, 1), (7, 64, 33), (144, 900, 256)]
+SHAPES = [(1, 5, 3), (2, 1, 1), (43, 32, 128, 32), (144, 900, 256, 64, 32)]
+"""rows, then the sizes of the layers: products by MKL, by oneDNN, and both"""
 
 
-def both(rows: int, inputs: int, outputs: int) -> tuple[Linear, nn.Linear, Tensor, Tensor]:
-    """Return our layer, PyTorch's in double precision with the same weights, input and weights."""
+def both(rows: int, *sizes: int) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
+    """Return ours, PyTorch's in double precision with the same weights, input and weights."""
     generator = seeded(rows)
-    ours, exact = Linear(inputs, outputs), nn.Linear(inputs, outputs, dtype=torch.float64)
+    ours = mlp(sizes)
     with torch.no_grad():
-        for mine, theirs in zip(ours.parameters(), exact.parameters(), strict=True):
-            mine.normal_(generator=generator)
-            theirs.copy_(mine)
-    x = torch.randn(rows, inputs, generator=generator)
-    return ours, exact, x, torch.randn(rows, outputs, generator=generator)
+        for each in ours.parameters():
+            each.normal_(std=0.2, generator=generator)
+    exact = nn.Sequential(*copy.deepcopy(ours).double())
+    x = torch.randn(rows, sizes[0], generator=generator)
+    return ours, exact, x, torch.randn(rows, sizes[-1], generator=generator)
 
 
 def assert_close(found: Tensor | None, exact: Tensor | None) -> None:
@@ -34,7 +37,7 @@ def assert_close(found: Tensor | None, exact: Tensor | None) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("onednn", [True, False])
 def test_values_and_gradients_are_those_of_double_precision(
-    shape: tuple[int, int, int], onednn: bool, monkeypatch: pytest.MonkeyPatch
+    shape: tuple[int, ...], onednn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not onednn:  # as where PyTorch comes without it
         monkeypatch.setattr(linear, "ONEDNN", None)

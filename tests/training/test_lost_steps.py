@@ -123,6 +123,6 @@ def test_an_agent_that_loses_steps_resumes_exactly(tmp_path: Path) -> None:
 
 
 def comparable(agent: VaST) -> dict[str, Any]:
-    state = copy.deepcopy(agent._trainer.state_dict())
+    state = copy.deepcopy(agent.trainer.state_dict())
     del state["wall_seconds"]
     return state

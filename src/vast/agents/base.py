@@ -6,7 +6,7 @@
 import signal
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from vast.agents.config import ReplayAgentConfig
 from vast.agents.core import AgentCore, GreedyPolicy, SeedPair, Values
 from vast.agents.network import Network, NetworkOptimiser
+from vast.agents.recorder import recorder
 from vast.checks import at_least, fraction
+from vast.env_ids import made
 from vast.errors import UserError
 from vast.replay import Replay
 from vast.training.callbacks import Callback, ShowProgress, StopWhen
@@ -37,27 +39,50 @@ __all__ = ["Agent", "GreedyPolicy", "ReplayAgent", "Values"]
 class Agent(AgentCore):
     """An agent as users meet it; see `AgentCore` for the arguments of the constructor."""
 
+    run_directory: Path | None = None
+    """of the run that it belongs to: loaded from there, or learned into it"""
+
     def learn(
-        self, steps: int, *, callbacks: Iterable[Callback] = (), progress: bool | None = None
+        self,
+        steps: int,
+        *,
+        out: str | Path | None = None,
+        test_env: Env | None = None,
+        callbacks: Iterable[Callback] = (),
+        progress: bool | None = None,
     ) -> Self:
         """Act and learn for this many more steps.
 
         Callbacks see every step and every row of metrics, and may stop it. Progress is shown in a
         terminal and in a notebook, unless `progress` says otherwise. A keyboard interrupt is
         raised when the current step is finished; learning can go on from there.
+
+        `out` is a run directory, as `vast train` writes it: config, metrics, checkpoints. Tests
+        are as in the task's preset, in `test_env` or in a new environment of the same id. Whoever
+        loads the agent from there, with `load` or `vast resume`, can go on with the run.
         """
         at_least(0, steps=steps)
-        shown = Progress() if (is_watched() if progress is None else progress) else nullcontext()
+        total, shown = self.steps + steps, is_watched() if progress is None else progress
+        if out is not None:
+            interrupted = recorder()(
+                self, Path(out), total, test_env=test_env, callbacks=callbacks, quiet=not shown
+            )
+        else:
+            interrupted = self._learn_unrecorded(total, callbacks, shown)
+        if interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _learn_unrecorded(self, total: int, callbacks: Iterable[Callback], shown: bool) -> bool:
+        """Act and learn up to `total` steps; return whether it was interrupted."""
         with (
             limited_threads(self.threads),
-            shown as display,
+            Progress() if shown else nullcontext() as display,
             deferred_signals(signal.SIGINT) as interrupted,
         ):
             own = [ShowProgress(display)] if display else []
-            self._trainer.run(self.steps + steps, [*own, *callbacks, StopWhen(interrupted)])
-        if interrupted():
-            raise KeyboardInterrupt
-        return self
+            self.trainer.run(total, [*own, *callbacks, StopWhen(interrupted)])
+        return interrupted()
 
     def act(self, observation: ArrayLike) -> int:
         """Return the best action; the observation may come with its history, oldest first."""
@@ -68,9 +93,12 @@ class Agent(AgentCore):
         return self._policy_on(observation).q_values()
 
     def evaluate(
-        self, env: Env, steps: int = 1000, epsilon: float = 0.05, seed: int = 0
+        self, env: Env | str, steps: int = 1000, epsilon: float = 0.05, seed: int = 0
     ) -> dict[str, float]:
-        """Run a test epoch in another environment; the agent learns nothing from it."""
+        """Run a test epoch in another environment, or in that of an id; nothing is learned."""
+        if isinstance(env, str):
+            with closing(made(env)) as its:
+                return self.evaluate(its, steps, epsilon, seed)
         if self.env is not None and env.unwrapped is self.env.unwrapped:
             raise UserError("evaluate needs another environment than the one the agent learns in")
         at_least(1, steps=steps)
@@ -81,10 +109,10 @@ class Agent(AgentCore):
         """Write the agent to a directory; an earlier checkpoint there is intact until then."""
         if checkpoint_in(Path(path)) != Path(path):
             raise UserError(f"{path} is a run directory: choose another path")
-        Checkpoint(Path(path)).save(self._trainer.state_dict(), self.frame_store)
+        Checkpoint(Path(path)).save(self.trainer.state_dict(), self.frame_store)
 
     @classmethod
-    def load(cls, path: str | Path, env: Env, **options: Any) -> Self:
+    def load(cls, path: str | Path, env: Env | str, **options: Any) -> Self:
         """Return a saved agent, or that of a run directory, in an environment like its own.
 
         `options` are further arguments of the constructor, such as a user's own encoder.
@@ -104,11 +132,14 @@ class Agent(AgentCore):
                 threads=identity["threads"],
                 **options,
             )
-            agent._trainer.load_state_dict(state, frames)
+            agent.trainer.load_state_dict(state, frames)
+        if folder != Path(path):
+            agent.run_directory = Path(path).resolve()
         return agent
 
     @cached_property
-    def _trainer(self) -> Trainer:
+    def trainer(self) -> Trainer:
+        """The agent in its environment, and the loop."""
         if self.env is None:
             raise UserError("the agent has no environment: it was made from its spaces alone")
         return Trainer(self, self.env, self.seed)

@@ -1,11 +1,12 @@
 """Hyperparameters that agents have in common; the defaults are the paper's, for 3D navigation."""
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from vast.checks import at_least, below_one, fits, one_of, positive
 from vast.errors import UserError
 from vast.model.config import NetworkConfig
+from vast.replay.resizing import Pooling
 from vast.training.exploration import ExplorationConfig
 
 Planner = Literal["inline", "background"]
@@ -17,8 +18,9 @@ class AgentConfig:
     """What every baseline has."""
 
     resize: tuple[int, int] | None = None
-    """rows and columns to which images are shrunk, by area average, as they arrive; None: they stay
-    as they are; ours"""
+    """rows and columns to which images are shrunk as they arrive; None: as they are; ours"""
+    pooling: Pooling = "mean"
+    """how they are shrunk: mean, by area, or max, which keeps what is small and bright; ours"""
     history: int = 0
     """k, earlier frames that the agent sees beside the current one; paper, section 2"""
     discount: float = 0.99
@@ -28,6 +30,7 @@ class AgentConfig:
 
     def __post_init__(self) -> None:
         at_least(0, history=self.history)
+        one_of(get_args(Pooling), pooling=self.pooling)
         below_one(discount=self.discount)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vast.agents.frame_stack import FrameStack
-from vast.agents.registry import AGENTS
+from vast.agents.registry import known_agents
 from vast.checks import at_least
+from vast.env_ids import made
 from vast.errors import UserError
 from vast.training.exploration import epsilon_greedy, greedy
 from vast.training.plain import to_plain
@@ -21,6 +22,10 @@ from vast.training.spaces import Spaces, spaces_of
 from vast.training.trainer import Seeds, seeds_from
 
 VERSION = 2
+CUSTOM = "custom"
+"""in place of a preset, where every hyperparameter was given"""
+SIZES = ("states", "entries", "training steps")
+"""of an agent, for a line about it: those among `progress_stats` that it has"""
 
 Values = NDArray[np.float64]
 SeedPair = tuple[np.random.SeedSequence, np.random.SeedSequence]
@@ -31,7 +36,8 @@ class AgentCore(ABC):
 
     Args:
         env: any Gymnasium environment with discrete actions, and images of bytes or vectors of
-            floats as observations; or only its `Spaces`, for an agent driven by another loop.
+            floats as observations, or its id; or only its `Spaces`, for an agent driven by another
+            loop.
         preset: "cpu", "paper" or "debug"; a task of this package has its own values in each.
         seed: the source of all randomness.
         config: every hyperparameter, instead of a preset.
@@ -51,7 +57,7 @@ class AgentCore(ABC):
 
     def __init__(
         self,
-        env: Env | Spaces,
+        env: Env | Spaces | str,
         preset: str = "cpu",
         seed: int = 0,
         *,
@@ -59,15 +65,23 @@ class AgentCore(ABC):
         threads: int = 1,
     ) -> None:
         at_least(0, seed=seed)
+        self.env_id = env if isinstance(env, str) else None
+        """by which it was told to make its environment"""
+        if isinstance(env, str):
+            env = made(env)
         spaces = env if isinstance(env, Spaces) else spaces_of(env)
         self.env = None if isinstance(env, Spaces) else env
         self.spaces = spaces
         if config is None:
             task = getattr(getattr(env, "unwrapped", None), "task_name", None)
             config = self._preset(preset, task if isinstance(task, str) else None)
-        elif not isinstance(config, self.config_class):
-            raise UserError(f"config must be a {self.config_class.__name__}, got {config!r}")
+        else:
+            if not isinstance(config, self.config_class):
+                raise UserError(f"config must be a {self.config_class.__name__}, got {config!r}")
+            preset = CUSTOM
         self.config = config
+        self.preset = preset
+        """that gave its hyperparameters"""
         self.seed, self.threads = seed, threads
         self.n_actions = spaces.n_actions
         self.steps = 0
@@ -83,9 +97,10 @@ class AgentCore(ABC):
         self._build((others[0], others[1]))
 
     def _preset(self, name: str, task: str | None) -> Any:
-        if self.name not in AGENTS:
+        agents = known_agents()
+        if self.name not in agents:
             raise UserError(f"{type(self).__name__} has no presets: pass a config")
-        return AGENTS[self.name].preset(name, task, self.spaces.shape)
+        return agents[self.name].preset(name, task, self.spaces.shape)
 
     @abstractmethod
     def _build(self, seeds: SeedPair) -> None:
@@ -168,8 +183,24 @@ class AgentCore(ABC):
         return {"epsilon": self._epsilon}
 
     def close(self) -> None:
-        """Stop background work; the environment is the user's to close."""
-        return
+        """Stop background work; an environment that was passed in is the user's to close."""
+        if self.env_id is not None and self.env is not None:
+            self.env.close()
+
+    def __repr__(self) -> str:
+        sizes = self.progress_stats()
+        held = [f"{sizes[name]:,} {name}" for name in SIZES if name in sizes]
+        said = ", ".join([f"{self.steps:,} steps", *held])
+        return f"<{type(self).__name__} on {self._where()}: {said}>"
+
+    def _where(self) -> str:
+        """Return the task, the id of the environment or its class."""
+        if self.env is None:
+            return f"observations {self.spaces.shape}"
+        task = getattr(self.env.unwrapped, "task_name", None)
+        if isinstance(task, str):
+            return task
+        return self.env.spec.id if self.env.spec else type(self.env.unwrapped).__name__
 
     # --- what each agent says of itself -----------------------------------------------------------
 
@@ -271,7 +302,7 @@ class AgentCore(ABC):
 
     def _new_frame_stack(self) -> FrameStack:
         spaces, config = self.spaces, self.config
-        return FrameStack(spaces.shape, spaces.dtype, config.history, config.resize)
+        return FrameStack(spaces.shape, spaces.dtype, config.history, config.resize, config.pooling)
 
     def _require_episode(self) -> None:
         if not self._in_episode:

@@ -83,7 +83,7 @@ LENGTHS: dict[str, dict[str, int]] = {
         "large-maze-hazards": 600_000,
         "h-maze": 150_000,
         "plus-maze": 30_000,
-        "pong": 200_000,
+        "pong": 2_000_000,
     },
 }
 """environment steps of each task, at whose end beta is `final_beta`. A schedule must not depend on

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from vast.errors import UserError
-from vast.replay.resizing import Resizer
+from vast.replay.resizing import Pooling, Resizer
 
 
 class FrameStack:
     """The last k + 1 frames of an episode, oldest first, blank (zero) before its start.
 
-    Images are shrunk to `resize` as they arrive, unless it is None.
+    Images are shrunk to `resize` as they arrive, unless it is None, by `pooling`.
     """
 
     def __init__(
@@ -21,9 +21,10 @@ class FrameStack:
         dtype: DTypeLike,
         history: int,
         resize: tuple[int, int] | None = None,
+        pooling: Pooling = "mean",
     ) -> None:
         self._expected = tuple(shape), np.dtype(dtype)
-        self._resizer = Resizer(tuple(shape), resize)
+        self._resizer = Resizer(tuple(shape), resize, pooling)
         self._frames = np.zeros((history + 1, *self._resizer.shape), dtype)
 
     def begin(self, observation: ArrayLike) -> None:

@@ -14,6 +14,7 @@ def shared(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str, A
     config = vast_preset(preset, task, shape)
     return {
         "resize": config.resize,
+        "pooling": config.pooling,
         "history": config.history,
         "discount": config.planning.discount,
         "exploration": config.exploration,

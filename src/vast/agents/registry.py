@@ -83,9 +83,25 @@ AGENTS = {
     ),
 }
 
+CONTROLS = {
+    "bins": AgentSpec(
+        "VaST's planning, with states that are bins of a vector, such as the true state",
+        "vast.agents.bins:Bins",
+        "vast.agents.bins:BinsConfig",
+        "vast.agents.bins:preset",
+    ),
+}
+"""agents that are told what the others have to find out; the task's record says nothing of them"""
+
+
+def known_agents() -> dict[str, AgentSpec]:
+    """Return all agents that runs can have, by name."""
+    return {**AGENTS, **CONTROLS}
+
 
 def agent_named(name: str) -> AgentSpec:
     """Return an agent by its name; UserError if there is none."""
-    if name not in AGENTS:
-        raise unknown("agent", name, AGENTS)
-    return AGENTS[name]
+    known = known_agents()
+    if name not in known:
+        raise unknown("agent", name, known)
+    return known[name]

@@ -111,7 +111,7 @@ class TableAgent(Agent):
 
     def __init__(
         self,
-        env: Env | Spaces,
+        env: Env | Spaces | str,
         preset: str = "cpu",
         seed: int = 0,
         *,
@@ -127,6 +127,11 @@ class TableAgent(Agent):
         table = TransitionTable(self.n_actions, config.discount, config.min_priority)
         sweeper = make_sweeper(table, config.planner, config.backups_per_step)
         self._assemble(self._encoder_from(drawing), table, sweeper)
+
+    @property
+    def has_own_encoder(self) -> bool:
+        """Whether its states come from an encoder that the config does not describe."""
+        return self._given_encoder is not None
 
     def _encoder_from(self, seed: np.random.SeedSequence) -> StateEncoder:
         given = self._given_encoder
@@ -205,6 +210,7 @@ class TableAgent(Agent):
     def close(self) -> None:
         """Stop planning in the background."""
         self._sweeper.stop()
+        super().close()
 
     # --- looking ----------------------------------------------------------------------------------
 

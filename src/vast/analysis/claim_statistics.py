@@ -247,14 +247,28 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
     return rows_by_arm(
         runs,
         {
-            "area under the return per test episode": lambda run: area_under_curve(
-                *run.curve("eval/mean_return")
+            "area under the score of test games": lambda run: area_under_curve(
+                *run.curve("eval/score")
             ),
             "reconstruction, last third (nats)": last_third("train/reconstruction"),
             "transition, last third (nats)": last_third("train/transition"),
             "entropy, last third (nats)": last_third("train/entropy"),
         },
     )
+
+
+def trials(records: Sequence[RunRecord]) -> list[Row]:
+    """Return the reward per step of every trial, the best of each agent first."""
+    score = last_third(METRIC)
+    found = []
+    by_agent: dict[str, list[tuple[float, str]]] = {}
+    for run in records:
+        agent, _, trial = run.label.rpartition(", ")
+        by_agent.setdefault(f"{run.task}, {agent}", []).append((score(run), trial))
+    for agent, results in by_agent.items():
+        for result, trial in sorted(results, key=lambda pair: -pair[0]):
+            found.append(Row(agent, trial, number(result)))
+    return found
 
 
 def tree_likeness(records: Iterable[RunRecord]) -> list[Row]:

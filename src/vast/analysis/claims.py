@@ -175,6 +175,16 @@ CLAIMS = (
         of("paper-preset", lambda runs: compared(runs, "plus-maze", "paper")),
     ),
     Claim(
+        "trials",
+        "Hyperparameters come from a coarse search; here every agent has eight trials.",
+        ("trials-plus-maze", "trials-large-maze"),
+        lambda records: [
+            row
+            for grid in ("trials-plus-maze", "trials-large-maze")
+            for row in of(grid, statistics.trials)(records)
+        ],
+    ),
+    Claim(
         "tree-likeness",
         "Many Atari games are like trees, in which planning has nothing to add.",
         ("tree-likeness",),

@@ -19,6 +19,7 @@ from vast.analysis.drawing import (
 )
 
 LEARNING = {
+    "eval/score": "score of test games",
     "eval/mean_return": "test return per episode",
     "eval/reward_per_step": "test reward per step",
     "train/mean_return": "return per episode while learning",

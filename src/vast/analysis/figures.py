@@ -25,8 +25,6 @@ class PaperFigure:
     """the function of records that returns it"""
     grids: tuple[str, ...]
     """whose runs it shows"""
-    with_pong: bool = False
-    """whether its grid is not declared yet"""
     without_runs: bool = False
     """whether a part of it needs no runs"""
     probe: str | None = None
@@ -44,10 +42,10 @@ FIGURES = {
     "fig4": PaperFigure(f"{HERE}.fig4:draw", ("fig4",)),
     "fig5": PaperFigure(f"{HERE}.fig5:draw", ("fig5",)),
     "fig6": PaperFigure(f"{HERE}.fig6:draw", ("fig6",)),
-    "fig7": PaperFigure(f"{HERE}.fig7:draw", ("fig7",), with_pong=True),
+    "fig7": PaperFigure(f"{HERE}.fig7:draw", ("fig7",)),
     "figS1": PaperFigure(f"{HERE}.figS1:draw", ("fig4", "figS1")),
     "figS2": PaperFigure(f"{HERE}.figS2:draw", ("fig5",)),
-    "figS3": PaperFigure(f"{HERE}.fig7:draw_terms", ("fig7",), with_pong=True),
+    "figS3": PaperFigure(f"{HERE}.fig7:draw_terms", ("fig7",)),
 }
 
 
@@ -99,11 +97,6 @@ def published_records(name: str) -> list[RunRecord]:
 def how_to_run(name: str) -> str:
     """Return in one line how to get the runs of a figure without published results."""
     figure = FIGURES[name]
-    if figure.with_pong:
-        return (
-            f"{name} shows Pong, whose results are not published yet: with runs of your own, "
-            f"vast figure {name} --from RUN..."
-        )
     grids = [f"grids/{grid}-{SCALE}" for grid in figure.grids]
     runs = " and ".join(
         f"vast grid {grid} --out {out}" for grid, out in zip(figure.grids, grids, strict=True)

@@ -19,7 +19,6 @@ from vast.analysis.value_map import colour_bar, colours_for, draw_arrows, draw_p
 from vast.envs.doom.world import FloorPlan
 from vast.experiments.probes.places import Walk, errors, strips, walk_of
 from vast.experiments.runs import open_readonly
-from vast.tasks import make_env
 
 
 def draw(plan: FloorPlan, walked: Walk, wrong: NDArray[np.float64], path: Path) -> Path:
@@ -47,7 +46,7 @@ def main(
     with open_readonly(run) as opened:
         walked = walk_of(opened)
         config = opened.config
-        with closing(make_env(config.task, config.wad, config.map)) as env:
+        with closing(config.make_env()) as env:
             opened.copy_env_settings(env)
             maze: Any = env.unwrapped
             plan = maze.floor_plan()

@@ -26,7 +26,7 @@ from vast.analysis.report_page import (
 )
 from vast.analysis.report_views import views_of
 from vast.files import atomic_write
-from vast.tasks import task_named
+from vast.tasks import TASKS
 from vast.training.plain import to_plain
 
 MOST_BYTES = 13_000_000
@@ -136,7 +136,8 @@ def _facts(arm: Arm, run: LoggedRun) -> dict[str, str]:
 
 def _curves(arms: Sequence[Arm]) -> Iterator[Section]:
     tasks = {arm.config.task for arm in arms}
-    best = task_named(tasks.pop()).best_return if len(tasks) == 1 else None
+    task = TASKS.get(tasks.pop()) if len(tasks) == 1 else None
+    best = task.best_return if task else None
     several = any(len(arm.runs) > 1 for arm in arms)
     marked = any(arm.config.interventions for arm in arms)
     reading = " ".join([CURVES] * several + [INTERVENTIONS] * marked)

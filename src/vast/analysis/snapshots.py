@@ -18,7 +18,6 @@ from vast.experiments.runs import open_readonly
 from vast.model.tabulator import Tabulator
 from vast.planning import TransitionTable
 from vast.replay import Replay
-from vast.tasks import make_env
 from vast.training.protocol import Env
 from vast.training.rollout import episode_seeds, rollout
 from vast.training.spaces import pose_of
@@ -71,7 +70,7 @@ def snapshot(directory: str | Path) -> Snapshot:
     """
     with open_readonly(Path(directory)) as run:
         agent, config = run.agent, run.config
-        env = make_env(config.task, config.wad, config.map)
+        env = config.make_env()
         run.copy_env_settings(env)
         try:
             return _taken(agent, config, env)
@@ -89,7 +88,8 @@ def _taken(agent: Agent, config: RunConfig, env: Env) -> Snapshot:
     by_state = states is not None
     if states is not None:
         poses, values = states.pose, states.value
-    if (states is None or len(states)) and not np.isfinite(poses[:, :2]).any():
+    unplaced = (states is None or len(states)) and not np.isfinite(poses[:, :2]).any()
+    if unplaced and config.own_env is None:
         seen, found = look_around(agent, env)
         if len(seen):
             poses, values, by_state = seen, found, False

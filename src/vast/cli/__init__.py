@@ -12,12 +12,13 @@ from typing import NoReturn
 import tyro
 
 from vast import __version__
+from vast.cli.completion import INSTALL, install
 from vast.cli.verbs import INTERRUPTED, VERBS, tell_end
 from vast.errors import UserError, unknown
 
 DESCRIPTION = (
     "Variational State Tabulation: pixels to a table, and planning in it. "
-    "`vast --version` prints the version."
+    "`vast --version` prints the version; `vast --install-completion` teaches your shell options."
 )
 
 
@@ -30,9 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if not arguments:
             raise UserError("a command is missing: `vast --help` lists them")
+        if arguments[0] == INSTALL:
+            install(arguments[1:], VERBS)
+            return
         if not arguments[0].startswith("-") and arguments[0] not in VERBS:
             raise unknown("command", arguments[0], VERBS)
-        _call(arguments)
+        parse(arguments)()
     except UserError as error:
         _fail(str(error))
     except KeyboardInterrupt:
@@ -43,25 +47,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _call(arguments: Sequence[str]) -> None:
-    """Parse the arguments and run the verb; stderr is held back while parsing only."""
+def parse(arguments: Sequence[str]) -> Callable[[], None]:
+    """Return the call that the arguments stand for; stderr is held back while parsing only."""
     held = io.StringIO()
     try:
         with contextlib.redirect_stderr(held):
             if arguments[:1] == ["train"]:
-                call = _train(arguments[1:])
-            else:
-                call = tyro.extras.subcommand_cli_from_dict(
-                    {verb: _deferred(function) for verb, function in VERBS.items()},
-                    prog="vast",
-                    description=DESCRIPTION,
-                    args=arguments,
-                )
+                return _train(arguments[1:])
+            call: Callable[[], None] = tyro.extras.subcommand_cli_from_dict(
+                {verb: _deferred(function) for verb, function in VERBS.items()},
+                prog="vast",
+                description=DESCRIPTION,
+                args=arguments,
+            )
+            return call
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
         _fail(_one_line(held.getvalue()))
-    call()
 
 
 def _train(arguments: Sequence[str]) -> Callable[[], None]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import tyro
 
 from vast.agents.registry import agent_named
+from vast.cli.train_help import everyday, everything
 from vast.errors import UserError
 from vast.experiments.config import RunConfig, default_run
 from vast.experiments.run_directory import read_config
@@ -68,19 +69,16 @@ def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
     base = _base(chosen, arguments)
     if chosen.plain:
         base = replace(base, settings=without_extensions(base))
-    settings = (
-        "settings",
-        Annotated[agent_named(base.agent).config_class, tyro.conf.arg(name="")],
-        field(default=base.settings),
-    )
-    options: Any = make_dataclass(
-        "Train", [settings], bases=(TrainOptions,), frozen=True, namespace={"__doc__": DOC}
-    )
+    options = options_class(base.agent)
     default = options(
         task=base.task,
         settings=base.settings,
         **{name: getattr(base, name) for name in SHARED},
     )
+    for word, help_on in HELP.items():
+        if word in arguments:
+            print(help_on(default))
+            raise SystemExit
     asked = tyro.cli(options, args=list(arguments), default=default, prog="vast train")
     if asked.wad != base.wad:
         if chosen.task.endswith(MAZE_FILE):
@@ -94,7 +92,22 @@ def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
     return asked.out or Path("runs", name), config
 
 
-DOC = TrainOptions.__doc__
+def options_class(agent: str) -> Any:
+    """Return the class of all options: those of the run, and the fields of the agent's config."""
+    kind = agent_named(agent).config_class
+    settings = (
+        "settings",
+        Annotated[kind, tyro.conf.arg(name="")],
+        field(default_factory=kind),
+    )
+    doc = TrainOptions.__doc__
+    return make_dataclass(
+        "Train", [settings], bases=(TrainOptions,), frozen=True, namespace={"__doc__": doc}
+    )
+
+
+HELP = {"--help-all": everything, "--help": everyday, "-h": everyday}
+"""what asks for help, and what gives it"""
 
 
 def _base(chosen: TrainOptions, arguments: Sequence[str]) -> RunConfig:
@@ -124,7 +137,7 @@ def without_extensions(run: RunConfig) -> Any:
 
 
 def _without_help(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments for the first parse; the second one gives help."""
-    rest = [word for word in arguments if word not in ("-h", "--help")]
+    """Return the arguments without those that ask for help, which needs some task."""
+    rest = [word for word in arguments if word not in HELP]
     has_task = bool(rest) and not rest[0].startswith("-")
     return rest if has_task or rest == list(arguments) else [next(iter(TASKS)), *rest]

@@ -78,7 +78,7 @@ MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
 
 
 def train() -> None:
-    """Train an agent on a task; `vast train --help` lists every field of its config."""
+    """Train an agent on a task; `vast train --help` shows its options."""
 
 
 def resume(directory: Annotated[Path, tyro.conf.Positional], steps: int | None = None) -> None:
@@ -209,13 +209,13 @@ def explore(
 
 def tasks() -> None:
     """List the tasks, agents, presets and experiments there are."""
-    from vast.agents.registry import AGENTS, PRESETS
+    from vast.agents.registry import PRESETS, known_agents
     from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named
     from vast.tasks import TASKS
 
     for title, entries in (
         ("tasks", {name: task.about for name, task in TASKS.items()} | OTHERS),
-        ("agents", {name: spec.about for name, spec in AGENTS.items()}),
+        ("agents", {name: spec.about for name, spec in known_agents().items()}),
         ("presets", PRESETS),
         (
             "experiments, for vast grid",

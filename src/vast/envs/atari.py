@@ -1,4 +1,4 @@
-"""Atari games in the Arcade Learning Environment: Pong as in Fig. 7, others with usual settings.
+"""Atari games in the Arcade Learning Environment, with usual settings; pong.py has Pong.
 
 One step is four frames with one action. The observation is greyscale, 84 x 84, the maximum of the
 last two frames at each pixel, because some games draw a sprite only in every second frame.
@@ -84,7 +84,7 @@ def contrast_table(dark: int, bright: int) -> Observation:
     return table
 
 
-class Atari(gymnasium.Env[Observation, np.int64]):
+class Atari(gymnasium.Env[NDArray[Any], np.int64]):
     """Any game of the emulator by name, such as "breakout", with its minimal action set.
 
     `sticky` is the probability, at each frame, that the emulator repeats the previous action
@@ -130,6 +130,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         self.action_space = spaces.Discrete(len(self._actions))
         height, width = self._ale.getScreenDims()
         self._frames = np.zeros((2, height, width), np.uint8)
+        self._score = 0.0
         self._rows, self._columns = area_weights(height - sum(self.crop)), area_weights(width)
 
     def _game_actions(self) -> list[ale_py.Action]:
@@ -140,7 +141,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Start a game; a seed also seeds the emulator."""
         super().reset(seed=seed)
         if options:
@@ -149,16 +150,17 @@ class Atari(gymnasium.Env[Observation, np.int64]):
             self._ale.setInt("random_seed", int(self.np_random.integers(2**31)))
             self._ale.loadROM(self._rom)
         self._ale.reset_game()
+        self._score = 0.0
         if self._noop_max:
             for _ in range(int(self.np_random.integers(1, self._noop_max + 1))):
                 self._ale.act(ale_py.Action.NOOP)
                 if self._ale.game_over():
                     self._ale.reset_game()
-        self._ale.getScreenGrayscale(self._frames[0])
+        self._look(0)
         self._frames[1] = self._frames[0]
         return self._observation(), self._info()
 
-    def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Play four frames with one action."""
         if action not in range(len(self._actions)):
             names = ", ".join(f"{i} {name}" for i, name in enumerate(self._action_names()))
@@ -168,9 +170,10 @@ class Atari(gymnasium.Env[Observation, np.int64]):
             reward += self._ale.act(self._actions[action])
             over = self._ale.game_over()
             if frame >= FRAME_SKIP - 2 or over:
-                self._ale.getScreenGrayscale(self._frames[frame % 2])
+                self._look(frame % 2)
             if over:
                 break
+        self._score += reward
         truncated = self._ale.game_truncated()
         terminated = self._ale.game_over() and not truncated
         return self._observation(), reward, terminated, truncated, self._info()
@@ -186,6 +189,7 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         return {
             "emulator": self._ale.cloneState(include_rng=True).serialize(),
             "frames": self._frames.copy(),
+            "score": self._score,
             "np_random": self.np_random.bit_generator.state,
         }
 
@@ -193,9 +197,14 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         """Restore a state."""
         self._ale.restoreState(ALEState(state["emulator"]))
         self._frames[:] = state["frames"]
+        self._score = float(state["score"])
         self.np_random.bit_generator.state = state["np_random"]
 
-    def _observation(self) -> Observation:
+    def _look(self, frame: int) -> None:
+        """Take the screen as one of the two frames."""
+        self._ale.getScreenGrayscale(self._frames[frame])
+
+    def _observation(self) -> NDArray[Any]:
         top, bottom = self.crop
         first, second = self._frames[:, top : self._frames.shape[1] - bottom]
         image = shrink(first, second, self._rows, self._columns)
@@ -204,25 +213,9 @@ class Atari(gymnasium.Env[Observation, np.int64]):
         return image[:, :, None]
 
     def _info(self) -> dict[str, Any]:
-        return {"lives": self._ale.lives(), "frame": self._ale.getEpisodeFrameNumber()}
-
-
-class Pong(Atari):
-    """Pong with three actions (0 stay, 1 up, 2 down) that shows only the playing field (Fig. 7).
-
-    Without sticky actions it is deterministic: every game begins in the same way.
-    """
-
-    task_name = "pong"
-    crop = (34, 16)
-    full_contrast = True
-
-    def __init__(self, sticky: float = 0.0, render_mode: str | None = None) -> None:
-        super().__init__("pong", sticky, noop_max=0, render_mode=render_mode)
-
-    def _game_actions(self) -> list[ale_py.Action]:
-        # The paddle is controlled by a knob: turning right moves it up, turning left down.
-        return [ale_py.Action.NOOP, ale_py.Action.RIGHT, ale_py.Action.LEFT]
-
-    def _action_names(self) -> list[str]:
-        return ["stay", "up", "down"]
+        return {
+            "lives": self._ale.lives(),
+            "frame": self._ale.getEpisodeFrameNumber(),
+            "score": self._score,
+            "game_over": self._ale.game_over(),
+        }

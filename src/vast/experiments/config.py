@@ -6,9 +6,10 @@ from typing import Any
 from vast.agents.registry import agent_named
 from vast.checks import at_least, between
 from vast.experiments.interventions import parse_intervention
-from vast.tasks import task_named
+from vast.experiments.own_env import AbsentEnv, OwnEnv
+from vast.tasks import Scale, make_env, task_named
 from vast.training.loop_config import LoopConfig
-from vast.training.protocol import Intervention
+from vast.training.protocol import Env, Intervention
 
 MOST_THREADS = 1024
 """more than any machine has use for"""
@@ -42,19 +43,28 @@ class RunConfig:
     """of torch and NumPy; with another number, sums differ in their last digits"""
     loop: LoopConfig = field(default_factory=LoopConfig)
     """test epochs and rows of metrics"""
+    own_env: OwnEnv | None = None
+    """if a program made the environment of the run, and the shell cannot"""
 
     def __post_init__(self) -> None:
-        task_named(self.task)
+        if self.own_env is None:
+            task_named(self.task)
         agent_named(self.agent)
         at_least(0, seed=self.seed)
         at_least(1, steps=self.steps)
         between(1, MOST_THREADS, threads=self.threads)
         planned_interventions(self.interventions)
 
+    def make_env(self, *, film: bool = False) -> Env:
+        """Return a new environment of the run; one that cannot be made says so when it is used."""
+        if self.own_env is not None:
+            return AbsentEnv(self.own_env)
+        return make_env(self.task, self.wad, self.map, film=film)
+
 
 def planned_interventions(texts: tuple[str, ...]) -> list[tuple[int, Intervention]]:
-    """Return interventions and their steps from their texts."""
-    return [parse_intervention(text) for text in texts]
+    """Return interventions and their steps from their texts, in the order of the steps."""
+    return sorted(map(parse_intervention, texts), key=lambda planned: planned[0])
 
 
 def default_run(task: str, agent: str, preset: str) -> RunConfig:
@@ -62,6 +72,11 @@ def default_run(task: str, agent: str, preset: str) -> RunConfig:
     record = task_named(task)
     settings = agent_named(agent).preset(preset, record.name, record.shape)
     scale = record.scale(preset)
-    loop = LoopConfig(scale.eval_every, scale.eval_steps, log_every=scale.log_every)
     wad = task if record.is_own_maze else None
+    loop = loop_of(scale)
     return RunConfig(record.name, agent, preset, 0, scale.steps, settings, wad, loop=loop)
+
+
+def loop_of(scale: Scale) -> LoopConfig:
+    """Return when a run of this scale is tested and logged."""
+    return LoopConfig(scale.eval_every, scale.eval_steps, log_every=scale.log_every)

@@ -20,7 +20,6 @@ from vast.checks import at_least
 from vast.errors import UserError
 from vast.experiments.runs import Run, open_readonly
 from vast.files import atomic_write
-from vast.tasks import make_env
 from vast.training.protocol import Env
 from vast.training.rollout import rollout
 
@@ -35,7 +34,7 @@ def film(directory: Path, out: Path, steps: int) -> str:
     at_least(1, steps=steps)
     with open_readonly(directory) as run:
         config = run.config
-        env = make_env(config.task, config.wad, config.map, film=True)
+        env = config.make_env(film=True)
         try:
             run.copy_env_settings(env)
             summary = _Summary()

@@ -22,6 +22,7 @@ import tyro
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vast.agents.bins import Scale, count_marks, marks_reached
 from vast.agents.encoders import FixedEncoder
 from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import VaSTConfig
@@ -101,8 +102,8 @@ class PlaceBins(FixedEncoder):
     def encode(self, histories: NDArray[Any]) -> NDArray[np.uint64]:
         """Return the states of poses, [N, 1, 3]."""
         x, y, angle = np.moveaxis(histories.reshape(-1, 3).astype(float), 1, 0)
-        low, high, size = self.bins
-        parts = [_scale(x, low[0], high[0], size), _scale(y, low[1], high[1], size)]
+        along_x, along_y = self._scales
+        parts = [marks_reached(x, along_x), marks_reached(y, along_y)]
         turned = np.floor(angle % 360 / 360 * 2 * HEADINGS)[:, None]
         # Half of a circle of marks is set, and turns with the heading.
         parts.append((turned - np.arange(HEADINGS)) % (2 * HEADINGS) < HEADINGS)
@@ -111,15 +112,12 @@ class PlaceBins(FixedEncoder):
     @property
     def n_bits(self) -> int:
         """The number of bits of a state."""
+        return HEADINGS + sum(map(count_marks, self._scales))
+
+    @property
+    def _scales(self) -> list[Scale]:
         low, high, size = self.bins
-        return HEADINGS + sum(int((b - a) / size) for a, b in zip(low, high, strict=True))
-
-
-def _scale(x: NDArray[Any], low: float, high: float, size: float) -> NDArray[np.bool_]:
-    """Return which marks of a scale are below each coordinate."""
-    marks = low + size * (1 + np.arange(int((high - low) / size)))
-    below: NDArray[np.bool_] = x[:, None] >= marks
-    return below
+        return [(a, b, size) for a, b in zip(low, high, strict=True)]
 
 
 def oracle_config(case: Case, n_bits: int) -> VaSTConfig:

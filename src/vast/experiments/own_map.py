@@ -11,7 +11,7 @@ from vast.errors import UserError
 from vast.experiments.config import RunConfig
 from vast.experiments.run_directory import CONFIG
 from vast.files import atomic_write
-from vast.tasks import MAZE_FILE, make_env, task_named
+from vast.tasks import MAZE_FILE, task_named
 
 COPIES = {MAZE_FILE: f"maze{MAZE_FILE}", "": "map.wad"}
 """the copy's name in the run directory, of a text maze and of anything else"""
@@ -51,7 +51,7 @@ def map_copied(directory: Path, config: RunConfig) -> Iterator[RunConfig]:
     if config.wad is None:
         yield config
         return
-    make_env(config.task, config.wad, config.map).close()  # errors name the file, not its copy
+    config.make_env().close()  # errors name the file, not its copy
     copy = (directory / copy_name(config.wad)).absolute()
     try:
         with atomic_write(copy) as unfinished:

@@ -1,13 +1,14 @@
 """Runs that can be stopped at any time and resumed exactly."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from vast.agents.base import Agent
 from vast.agents.registry import agent_named
 from vast.errors import UserError
 from vast.experiments import run_directory as files
@@ -16,18 +17,24 @@ from vast.experiments.interventions import parse_intervention
 from vast.experiments.lock import LOCK, locked, require_unlocked
 from vast.experiments.own_map import COPIES, hashed, map_copied, require_intact
 from vast.experiments.run_log import warnings_to
-from vast.tasks import make_env
 from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
-from vast.training.callbacks import Row, SaveRegularly, ShowProgress, StopWhen, WriteMetrics
+from vast.training.callbacks import (
+    Callback,
+    Row,
+    SaveRegularly,
+    ShowProgress,
+    StopWhen,
+    WriteMetrics,
+)
 from vast.training.checkpoint import CHECKPOINT, Checkpoint, checkpoint_errors
-from vast.training.metrics import MetricsLog, check_rows
+from vast.training.metrics import MetricsLog, check_rows, end_of_step
 from vast.training.progress import Progress
 from vast.training.protocol import Env, StateDict
 from vast.training.rollout import run_test_epoch
 from vast.training.signals import STOPPING, deferred_signals
 from vast.training.threads import limited_threads
-from vast.training.trainer import Trainer
+from vast.training.trainer import Plan
 
 SAVE_SECONDS = 60.0
 """between two checkpoints"""
@@ -39,37 +46,37 @@ def never() -> bool:
 
 
 class Run:
-    """An agent, its environment, and the directory in which both are saved."""
+    """An agent in its environment, and the directory in which both are saved.
 
-    def __init__(self, directory: Path, config: RunConfig) -> None:
-        self.directory = directory
-        self.config = config
+    `test_env` is where it is tested; None: in a new environment of the task.
+    """
+
+    def __init__(
+        self, directory: Path, config: RunConfig, agent: Agent, test_env: Env | None = None
+    ) -> None:
+        self.directory, self.config, self.agent = directory, config, agent
+        self._trainer = agent.trainer
+        self._env = self._trainer.actor.env
         self._checkpoint = Checkpoint(directory / CHECKPOINT)
+        self._test_env = test_env
+        self._made_test_env: Env | None = None
+        tested = config.own_env is None or test_env is not None
         interventions = planned_interventions(config.interventions)
-        require_intact(config)
-        self._env = make_env(config.task, config.wad, config.map)
-        try:
-            for _, intervention in interventions:
-                intervention.check(self._env)
-        except UserError:
-            self._env.close()
-            raise
-        self._test_env: Env | None = None
-        try:
-            self.agent = agent_named(config.agent).agent_class(
-                self._env, seed=config.seed, config=config.settings, threads=config.threads
-            )
-        except MemoryError as error:
-            self._env.close()
-            raise UserError(f"the agent's capacity must fit into memory: {error}") from error
-        self._trainer = Trainer(
-            self.agent, self._env, config.seed, config.loop, self.test, interventions
-        )
+        self._plan = Plan(config.loop, self.test if tested else None, interventions)
         self._offset = 0  # the length of the metrics that belong to the checkpoint
+        self.interrupted = False
+        """whether a signal ended the training"""
 
     # --- training ---------------------------------------------------------------------------------
 
-    def train(self, stop: Callable[[], bool] = never, save_seconds: float | None = None) -> bool:
+    def train(
+        self,
+        stop: Callable[[], bool] = never,
+        save_seconds: float | None = None,
+        *,
+        callbacks: Iterable[Callback] = (),
+        quiet: bool = False,
+    ) -> bool:
         """Train up to the number of steps in the config; return False if it was interrupted.
 
         `stop` is asked after each step, and interrupts it as a signal does.
@@ -77,20 +84,23 @@ class Run:
         with (
             limited_threads(self.config.threads),
             MetricsLog(self.directory / files.METRICS) as metrics,
-            Progress() as progress,
+            nullcontext() if quiet else Progress() as progress,
             deferred_signals(*STOPPING) as interrupted,
         ):
-            self._announce(progress, metrics)
+            if progress:
+                self._announce(progress, metrics)
             metrics.rewind(self._offset)
-            callbacks = (
-                ShowProgress(progress),
+            watching = (
+                *([ShowProgress(progress)] if progress else []),
                 WriteMetrics(metrics),
                 SaveRegularly(lambda: self._save(metrics), save_seconds or SAVE_SECONDS),
+                *callbacks,
                 StopWhen(interrupted),
                 StopWhen(stop),
             )
-            done = self._trainer.run(self.config.steps, callbacks)
+            done = self._trainer.run(self.config.steps, watching, self._plan)
             self._save(metrics)
+            self.interrupted = interrupted()
         return done
 
     def test(self, step: int) -> Row:
@@ -100,11 +110,12 @@ class Run:
 
     def test_epoch(self, step: int, steps: int, epsilon: float) -> Row:
         """Run a test epoch of this many steps, in an environment of its own."""
-        if self._test_env is None:
-            self._test_env = make_env(self.config.task, self.config.wad, self.config.map)
-        self.copy_env_settings(self._test_env)
+        env = self._test_env or self._made_test_env
+        if env is None:
+            env = self._made_test_env = self.config.make_env()
+        self.copy_env_settings(env)
         seed = np.random.SeedSequence([self.config.seed, step])
-        return run_test_epoch(self.agent, self._test_env, steps, epsilon, seed).metrics()
+        return run_test_epoch(self.agent, env, steps, epsilon, seed).metrics()
 
     def copy_env_settings(self, env: Env) -> None:
         """Give another environment the settings that the run's has now, such as its map."""
@@ -154,6 +165,10 @@ class Run:
                 f"got {self.config.steps}"
             )
 
+    def go_on(self) -> None:
+        """Go on with the agent as it is, and with the metrics up to its present step."""
+        self._offset = end_of_step(self.directory / files.METRICS, self.agent.steps)
+
     def _happened(self, count: int) -> list[str]:
         """Return the first interventions of the run, in the order of their steps."""
         steps = {text: parse_intervention(text)[0] for text in self.config.interventions}
@@ -183,18 +198,26 @@ class Run:
         return state, frames
 
     def close(self) -> None:
-        """Stop engines and threads."""
-        self.agent.close()
-        self._env.close()
-        if self._test_env is not None:
-            self._test_env.close()
+        """Close the environment that was made for tests."""
+        if self._made_test_env is not None:
+            self._made_test_env.close()
 
 
 @contextmanager
 def opened(directory: Path, config: RunConfig) -> Iterator[Run]:
-    """Yield a run, and close it."""
-    with closing(Run(directory, config)) as run:
-        yield run
+    """Yield a run, with an environment and an agent of its own, and close all three."""
+    require_intact(config)
+    interventions = planned_interventions(config.interventions)
+    with closing(config.make_env()) as env:
+        for _, intervention in interventions:
+            intervention.check(env)
+        make = agent_named(config.agent).agent_class
+        try:
+            agent = make(env, seed=config.seed, config=config.settings, threads=config.threads)
+        except MemoryError as error:
+            raise UserError(f"the agent's capacity must fit into memory: {error}") from error
+        with closing(agent), closing(Run(directory, config, agent)) as run:
+            yield run
 
 
 def train(
@@ -209,23 +232,23 @@ def train(
     """
     config = hashed(config)
     require_unlocked(directory)
-    _require_place(directory, config)
+    require_place(directory, config)
     with (
         locked(directory),
         warnings_to(directory / files.LOG) as begin_log,
-        _placed(directory, config) as placed,
-        opened(directory, placed) as run,
+        placed(directory, config) as here,
+        opened(directory, here) as run,
     ):
         run.restore()
-        files.write_config(directory, placed)
+        files.write_config(directory, here)
         begin_log()
         return run.train(stop, save_seconds)
 
 
 @contextmanager
-def _placed(directory: Path, config: RunConfig) -> Iterator[RunConfig]:
+def placed(directory: Path, config: RunConfig) -> Iterator[RunConfig]:
     """Yield the config with the map file, if it has one, that is in the directory."""
-    _require_place(directory, config)  # another process may have been there meanwhile
+    require_place(directory, config)  # another process may have been there meanwhile
     if (directory / files.CONFIG).exists():
         there = files.read_config(directory)
         yield replace(config, wad=there.wad, wad_sha256=there.wad_sha256)
@@ -234,7 +257,7 @@ def _placed(directory: Path, config: RunConfig) -> Iterator[RunConfig]:
             yield copied
 
 
-def _require_place(directory: Path, config: RunConfig) -> None:
+def require_place(directory: Path, config: RunConfig) -> None:
     """Raise UserError unless the directory holds this run, or nothing."""
     try:
         there = (directory / files.CONFIG).exists()
@@ -273,6 +296,12 @@ def _lost_checkpoint(directory: Path) -> bool:
 def resume(directory: Path, steps: int | None) -> bool:
     """Resume a run, up to `steps` in all; return False if it was interrupted."""
     config = files.read_config(directory)
+    if config.own_env is not None:
+        call = f"{agent_named(config.agent).agent_class.__name__}.load({str(directory)!r}, env)"
+        raise UserError(
+            f"{directory} cannot be resumed from the shell: {config.own_env.reason}; in Python: "
+            f"{call}.learn(STEPS, out={str(directory)!r})"
+        )
     if not Checkpoint(directory / CHECKPOINT).exists():
         lost = _lost_checkpoint(directory)
         out = "another directory, or remove this one" if lost else directory

@@ -41,6 +41,8 @@ class Arm:
     """its own interventions"""
     forks: tuple[str, ...] | None = None
     """only these of the experiment's forks"""
+    probes: tuple[str, ...] | None = None
+    """its own probes"""
     label: str = ""
     """what figures call it; by default its name"""
 
@@ -110,8 +112,9 @@ class Experiment:
         whole = self._config(task, arm)
         seeds = arm.seeds if arm.seeds is not None else self.seeds
         label = arm.label or name
+        probes = self.probes if arm.probes is None else arm.probes
         if self.fork_at is None:
-            return [Condition(whole.task, name, None, label, seeds, whole, self.probes)]
+            return [Condition(whole.task, name, None, label, seeds, whole, probes)]
         late = [text for text in whole.interventions if _step(text) > self.fork_at]
         if late:
             raise UserError(
@@ -127,7 +130,7 @@ class Experiment:
                 raise unknown("fork", fork, self.forks)
             config = replace(whole, interventions=(*whole.interventions, *self.forks[fork]))
             found.append(
-                Condition(whole.task, name, fork, label, seeds, config, self.probes, self.fork_at)
+                Condition(whole.task, name, fork, label, seeds, config, probes, self.fork_at)
             )
         return found
 

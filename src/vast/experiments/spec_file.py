@@ -78,9 +78,6 @@ def _experiment(path: Path, content: Mapping[str, Any]) -> Experiment:
     loop = {name: grid[name] for name in LOOP if name in grid}
     with_changes(LoopConfig(), loop)  # which names a wrong value
     tasks = tuple(_task(path, name) for name in _list(grid, "tasks", "[grid]"))
-    probes = _list(grid, "probes", "[grid]")
-    for name in probes:
-        probe_named(name)
     fork_at, forks = _forks(content)
     return Experiment(
         name=path.stem,
@@ -93,7 +90,7 @@ def _experiment(path: Path, content: Mapping[str, Any]) -> Experiment:
         interventions=_list(grid, "interventions", "[grid]"),
         fork_at=fork_at,
         forks=forks,
-        probes=probes,
+        probes=_probes(grid, "[grid]"),
     )
 
 
@@ -113,9 +110,19 @@ def _arm(path: Path, name: str, arms: Mapping[str, Any]) -> Arm:
         optional["tasks"] = tuple(_task(path, task) for task in _list(arm, "tasks", where))
     if "seeds" in arm:
         optional["seeds"] = _seeds(arm, where)
+    if "probes" in arm:
+        optional["probes"] = _probes(arm, where)
     plain = {key: arm[key] for key in ("agent", "preset", "label") if key in arm}
     checked = from_plain(Arm, {**plain, **({"steps": _steps(arm, where)})}, where)
     return Arm(**{**vars(checked), **optional, "set": _flat(changes)})
+
+
+def _probes(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """Return the probes of a table; UserError if there is no such probe."""
+    probes = _list(table, "probes", where)
+    for name in probes:
+        probe_named(name)
+    return probes
 
 
 def _flat(changes: Mapping[str, Any], where: str = "") -> dict[str, Any]:

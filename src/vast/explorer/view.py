@@ -14,7 +14,6 @@ from vast.experiments.runs import Run
 from vast.explorer.places import Places, places_of
 from vast.planning import TransitionTable
 from vast.replay import Replay
-from vast.tasks import make_env
 from vast.training.protocol import Env
 
 
@@ -74,7 +73,7 @@ class View:
         if self.run is None:
             raise UserError("there is no world to drive in: this is a table without a run")
         config = self.run.config
-        env = make_env(config.task, config.wad, config.map)
+        env = config.make_env()
         self.run.copy_env_settings(env)
         return env
 
@@ -102,7 +101,7 @@ def view_of_run(run: Run) -> View:
         raise UserError("the table is empty: train the run for longer")
     states = states_of(agent)
     replay = agent.frame_store
-    env = make_env(run.config.task, run.config.wad, run.config.map)
+    env = run.config.make_env()
     try:
         run.copy_env_settings(env)
         world: Any = env.unwrapped

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from vast.checks import at_least, below_one, between, one_of, positive
+from vast.checks import at_least, below_one, between, finite, not_negative, one_of, positive
 from vast.errors import UserError
 from vast.model.codes import MAX_BITS
 
@@ -69,6 +69,28 @@ class NetworkConfig:
 
 
 @dataclass(frozen=True)
+class TargetConfig:
+    """What is reconstructed from a state; the defaults are the current frame, as in the paper."""
+
+    past: int = 0
+    """reconstruct the frame this many steps earlier, too, which shows what moves, and where to; 0:
+    the current frame only; ours"""
+    spread: float = 0.0
+    """standard deviation in pixels of a Gaussian over which bright pixels spread, so that a near
+    miss costs less than a far one: each pixel becomes the maximum of those around it times the
+    Gaussian; 0: none; ours"""
+    weighting: float = 0.0
+    """x: the cost of a pixel is divided by its variance to the power of x, so that pixels that
+    seldom change count more (less, if x is negative); from the frames passed to
+    `fit_standardisation`; 0: all count alike; ours"""
+
+    def __post_init__(self) -> None:
+        at_least(0, past=self.past)
+        not_negative(spread=self.spread)
+        finite(weighting=self.weighting)
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """What the model learns, and how it is trained."""
 
@@ -79,6 +101,8 @@ class ModelConfig:
     (3 for Pong)"""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """the networks"""
+    target: TargetConfig = field(default_factory=TargetConfig)
+    """what is reconstructed"""
     estimator: EstimatorName = "concrete"
     """how gradients pass the sampled code: the Concrete relaxation (paper, section 2.2),
     straight-through (Bengio et al. 2013), or the score function with baselines, NVIL (Mnih & Gregor
@@ -118,6 +142,11 @@ class ModelConfig:
         at_least(0, history=self.history)
         one_of(get_args(EstimatorName), estimator=self.estimator)
         one_of(get_args(Prior), prior=self.prior)
+        if self.target.past > self.history:
+            raise UserError(
+                f"past of the target must be at most {self.history}, the history, "
+                f"got {self.target.past}"
+            )
         positive(
             posterior_temperature=self.posterior_temperature,
             prior_temperature=self.prior_temperature,
@@ -135,6 +164,11 @@ class ModelConfig:
                 "learning_rate_steps must be at least 1 if final_learning_rate is set, got "
                 f"{self.learning_rate_steps}"
             )
+
+    @property
+    def fits_frames(self) -> bool:
+        """Whether something must be computed from frames before training."""
+        return bool(self.standardise or self.network.mean_output_bias or self.target.weighting)
 
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate of a training step, counted from 0."""

@@ -42,10 +42,13 @@ class LocalCosts(NamedTuple):
     """of every bit of s_{t-1}: transition cost of s_t, [N, 1]; does not apply to first frames"""
 
 
-def bernoulli_cost(target: Tensor, logits: Tensor) -> Tensor:
-    """Return -log p(o | s) of images in [0, 1], summed over pixels and channels: [N]."""
+def bernoulli_cost(target: Tensor, logits: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Return -log p(o | s) of images in [0, 1], summed over pixels and channels: [N].
+
+    `weights` [C, H, W], if given, are factors of each pixel's summand.
+    """
     assert target.shape == logits.shape, (target.shape, logits.shape)
-    losses = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    losses = F.binary_cross_entropy_with_logits(logits, target, weights, reduction="none")
     return losses.sum(tuple(range(1, losses.ndim)))
 
 

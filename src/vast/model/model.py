@@ -11,6 +11,7 @@ from vast.model.estimators import SampledCodes, estimator
 from vast.model.free_energy import StepCosts, Terms, bernoulli_cost, free_energy, gaussian_cost
 from vast.model.networks import Encoder, built, decoder, encoder, set_memory_format
 from vast.model.observations import Observations
+from vast.model.target import Target
 from vast.model.transitions import TransitionNetworks, steps_by_action
 
 
@@ -85,7 +86,8 @@ class Model(nn.Module):
         frame = self.observations.frame
         drawn = generator, dtype, network.initialisation
         self.encoder = built(lambda: encoder(frame, config.history, d, network), *drawn)
-        self.decoder = built(lambda: decoder(frame, d, network), *drawn)
+        self.target = Target(frame, config.target).to(generator.device, dtype)
+        self.decoder = built(lambda: decoder(self.target.shape, d, network), *drawn)
         self.transitions = built(
             lambda: TransitionNetworks(d, n_actions, network.transition_hidden), *drawn
         )
@@ -105,14 +107,25 @@ class Model(nn.Module):
         """Return codes in [0, 1] as the decoder and the transition networks are shown them."""
         return 2 * z - 1 if self.config.network.signed_code else z
 
-    def targets(self, frames: Tensor) -> Tensor:
-        """Return what is reconstructed: images in [0, 1], vectors as the encoder sees them."""
-        return frames if self.observations.is_image else self.observations.standardised(frames)
-
     def reconstructed(self, z: Tensor) -> Tensor:
         """Return the expected frame of each code [N, d]."""
-        x: Tensor = self.decoder(self.network_code(z))
+        x = self.target.current(self.decoder(self.network_code(z)))
         return x.sigmoid() if self.observations.is_image else self.observations.restored(x)
+
+    @torch.no_grad()
+    def fit(self, frames: Tensor) -> None:
+        """Compute from these [N, *frame] frames what training starts from, as the config says."""
+        config, observations = self.config, self.observations
+        if config.standardise:
+            observations.fit(frames)
+        target = self._target(frames)
+        self.target.fit(target)
+        if config.network.mean_output_bias:
+            mean = self.target.repeated(target.mean(0))
+            # 0.5 / 255: half of the smallest brightness above 0; its logit is finite
+            is_image = observations.is_image
+            self.decoder.initialise_output(mean.logit(eps=0.5 / 255) if is_image else mean)
+        observations.fitted.fill_(True)
 
     def encoder_inputs(self, frames: Tensor, first: Tensor) -> Tensor:
         """Return what an encoder is shown at each position of segments: [B, L + 1, k + 1, *frame].
@@ -156,10 +169,13 @@ class Model(nn.Module):
         steps = steps_by_action(actions, first, trained, self.n_actions)
         before = (steps.segment * inputs.shape[1] + steps.position).to(code.device)
         after = before + 1
-        target = steps.segment * frames.shape[1] + steps.position + self.config.history + 1
-        target_frames = frames.flatten(0, 1)[target.to(code.device)]
+        now = steps.segment * frames.shape[1] + steps.position + self.config.history + 1
+        current = frames.flatten(0, 1).index_select(0, now.to(code.device))
+        past = self.config.target.past
+        earlier = inputs.flatten(0, 1)[after, -1 - past] if past else None
 
-        reconstruction = self._reconstruction_cost(target_frames, code.index_select(0, after))
+        target = self._target(current, earlier)
+        reconstruction = self._reconstruction_cost(target, code.index_select(0, after))
         s, q = sample.index_select(0, after), logits.index_select(0, after)
         p = self._prior(code.index_select(0, before), steps.counts)
         costs = StepCosts(
@@ -173,11 +189,23 @@ class Model(nn.Module):
         codes = SampledCodes(inputs.flatten(0, 1), logits, sample, before, after, n_transitions)
         return Evaluation(self.estimator.loss(terms, costs, codes), terms, posterior, inputs)
 
-    def _reconstruction_cost(self, frames: Tensor, code: Tensor) -> Tensor:
+    def _target(self, current: Tensor, earlier: Tensor | None = None) -> Tensor:
+        """Return what is reconstructed, of frames and of earlier ones as the encoder sees them.
+
+        It consists of images in [0, 1], or of vectors as the encoder sees them.
+        """
+        if self.observations.is_image:
+            before = None if earlier is None else self.observations.restored(earlier)
+            target: Tensor = self.target(current, before)
+        else:
+            target = self.target(self.observations.standardised(current), earlier)
+        return target
+
+    def _reconstruction_cost(self, target: Tensor, code: Tensor) -> Tensor:
         expected: Tensor = self.decoder(code)
         if self.observations.is_image:
-            return bernoulli_cost(frames, expected)
-        return gaussian_cost(self.targets(frames), expected, self.log_scale)
+            return bernoulli_cost(target, expected, self.target.weights)
+        return gaussian_cost(target, expected, self.target.repeated(self.log_scale))
 
     def _prior(self, before: Tensor, counts: list[int]) -> Tensor:
         """Return the logits of p(s_t | a_t, s_{t-1}), then those of pi for first frames."""

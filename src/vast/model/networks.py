@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from vast.errors import UserError
 from vast.model.config import Initialisation, NetworkConfig
-from vast.model.linear import Linear
+from vast.model.linear import Perceptron
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -31,12 +31,12 @@ def set_memory_format(module: nn.Module, memory_format: torch.memory_format) -> 
             parameter.data = parameter.data.contiguous(memory_format=memory_format)
 
 
-def mlp(sizes: Sequence[int]) -> nn.Sequential:
+def mlp(sizes: Sequence[int]) -> Perceptron:
     """Return linear layers of these sizes with ReLU between them."""
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(sizes):
-        layers += [Linear(inputs, outputs), nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return Perceptron(*layers[:-1])
 
 
 class Conv2dSame(nn.Conv2d):
@@ -109,7 +109,7 @@ class ConvDecoder(nn.Module):
         self.sizes = [
             (-(-height // 2**i), -(-width // 2**i)) for i in reversed(range(doublings + 1))
         ]
-        self.dense = Linear(d, config.deconv_channels[0] * math.prod(self.sizes[0]))
+        self.dense = nn.Linear(d, config.deconv_channels[0] * math.prod(self.sizes[0]))
         self.deconvolutions = nn.ModuleList(
             nn.ConvTranspose2d(inputs, outputs, 4, 2, 1)
             for inputs, outputs in pairwise((*config.deconv_channels, channels))

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vast.model.linear import Linear
 from vast.model.networks import MLPEncoder
 from vast.model.observations import Observations
 
@@ -22,7 +21,7 @@ class SingleEncoder:
     """An encoder's weights as arrays that share its memory; made in no time for each use."""
 
     def __init__(self, encoder: MLPEncoder, observations: Observations) -> None:
-        layers = [layer for layer in encoder.dense if isinstance(layer, Linear)]
+        layers = [layer for layer in encoder.dense if isinstance(layer, torch.nn.Linear)]
         self._layers = [(_array(layer.weight), _array(layer.bias)) for layer in layers]
         self._observations = observations
         self._mean, self._std = _array(observations.mean), _array(observations.std)

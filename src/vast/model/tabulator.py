@@ -114,12 +114,13 @@ class Tabulator:
         """Compute mean and standard deviation from these [N, *shape] observations, once.
 
         A second call raises an error: codes from before and after it would not be comparable. With
-        `mean_output_bias`, the decoder's output starts from the mean, too.
+        `mean_output_bias`, the decoder's output starts from the mean, too; with `weighting`, the
+        pixels of the target get their weights.
         """
-        config, model = self.config, self.model
-        if not (config.standardise or config.network.mean_output_bias):
+        model = self.model
+        if not self.config.fits_frames:
             raise RuntimeError(
-                "fit_standardisation needs standardise or mean_output_bias to be set"
+                "fit_standardisation needs standardise, mean_output_bias or weighting to be set"
             )
         if model.observations.fitted or self.steps:
             raise RuntimeError("fit_standardisation must be called only once, before training")
@@ -127,14 +128,7 @@ class Tabulator:
             raise ValueError("fit_standardisation needs at least one observation, got 0")
         with torch.no_grad():
             frames = torch.cat([model.observations.frames(part) for part in _parts(observations)])
-            if config.standardise:
-                model.observations.fit(frames)
-            if config.network.mean_output_bias:
-                mean = model.targets(frames).mean(0)
-                # 0.5 / 255: half of the smallest brightness above 0; its logit is finite
-                is_image = model.observations.is_image
-                model.decoder.initialise_output(mean.logit(eps=0.5 / 255) if is_image else mean)
-            model.observations.fitted.fill_(True)
+            model.fit(frames)
 
     @property
     def fitted(self) -> bool:

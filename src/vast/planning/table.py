@@ -301,6 +301,12 @@ class TransitionTable:
     def __len__(self) -> int:
         return int(self._memory.meta[STATES])
 
+    def __repr__(self) -> str:
+        return (
+            f"<TransitionTable: {len(self):,} states, {self.n_transitions:,} transitions, "
+            f"{self.n_actions} actions, discount {self.discount:g}>"
+        )
+
     @property
     def n_transitions(self) -> int:
         """How many transitions are in the table, repeated ones included."""

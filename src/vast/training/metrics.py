@@ -159,6 +159,14 @@ def check_rows(path: Path, offset: int) -> list[dict[str, Any]]:
     return _parse(path, content[:offset])
 
 
+def end_of_step(path: Path, step: int) -> int:
+    """Return the length in bytes of the rows up to a step; 0 if there is no file."""
+    content = _content(path) if path.exists() else b""
+    rows = _parse(path, content[: _end_of_rows(content)])
+    kept = sum(row["step"] <= step for row in rows)
+    return sum(len(line) + 1 for line in content.split(b"\n")[:kept])
+
+
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()

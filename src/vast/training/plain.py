@@ -23,7 +23,9 @@ def to_plain(config: Any, *, full: bool = False) -> Any:
         if getattr(config, "plain_omits_defaults", False) and not full:
             fields = tuple(f for f in fields if getattr(config, f.name) != f.default)
         return {f.name: to_plain(getattr(config, f.name), full=full) for f in fields}
-    return list(config) if isinstance(config, tuple) else config
+    if isinstance(config, tuple):
+        return [to_plain(each, full=full) for each in config]
+    return config
 
 
 def from_plain(kind: type[C], plain: Any, where: str = "") -> C:
@@ -71,6 +73,8 @@ def _converted(hint: Any, value: Any) -> Any:
         return value if value in arguments else _REFUSED
     if origin is tuple:
         return _converted_tuple(arguments, value)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return from_plain(hint, value) if isinstance(value, Mapping) else _REFUSED
     if hint is type(None):
         return value if value is None else _REFUSED
     if hint is float and type(value) in (int, float):

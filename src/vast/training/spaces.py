@@ -5,12 +5,20 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from vast.errors import UserError
 from vast.replay.episodes import MAX_ACTIONS
 from vast.training.protocol import Env, Pose
+from vast.training.wrapper_hints import (
+    action_wrapper,
+    channels_last_wrapper,
+    hint,
+    observation_wrapper,
+    one_line,
+)
 
 CHANNELS = (1, 3, 4)
 """of an image, as a rule"""
@@ -26,26 +34,39 @@ class Spaces:
 
 
 def spaces_of(env: Env) -> Spaces:
-    """Return the spaces of an environment; UserError if no agent can act in it."""
+    """Return the spaces of an environment; UserError if no agent can act in it.
+
+    Where a wrapper would help, the error names it.
+    """
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        raise UserError(
+            "an agent learns in one environment, got several in a vector environment: make "
+            "it with gymnasium.make, not make_vec"
+        )
+    if not isinstance(env, gymnasium.Env):
+        raise UserError(f"env must be a Gymnasium environment or its id, got {env!r}")
     seen, done = env.observation_space, env.action_space
     if not isinstance(done, spaces.Discrete) or done.start != 0 or done.n > MAX_ACTIONS:
         raise UserError(
             f"the action space must be Discrete(n), n at most {MAX_ACTIONS}, starting at 0, "
-            f"got {done}"
+            f"got {one_line(done)}{hint(action_wrapper(done))}"
         )
     if not isinstance(seen, spaces.Box):
-        raise UserError(f"the observation space must be a Box of bytes or floats, got {seen}")
+        raise UserError(
+            "the observation space must be a Box of bytes or floats, "
+            f"got {one_line(seen)}{hint(observation_wrapper(seen))}"
+        )
     image = len(seen.shape) == 3 and seen.dtype == np.uint8
     vector = len(seen.shape) == 1 and np.issubdtype(seen.dtype, np.floating)
     if not (image or vector):
         raise UserError(
             "observations must be uint8 images (rows, columns, channels) or float vectors (n,), "
-            f"got shape {seen.shape} and type {seen.dtype}"
+            f"got shape {seen.shape} and type {seen.dtype}{hint(observation_wrapper(seen))}"
         )
     if image and _is_channel_first(*seen.shape):
         raise UserError(
-            f"images must be (rows, columns, channels), got shape {seen.shape}: wrap the "
-            "environment to move its channels to the end"
+            f"images must be (rows, columns, channels), got shape {seen.shape}"
+            f"{hint(channels_last_wrapper(seen))}"
         )
     return Spaces(tuple(seen.shape), np.dtype(seen.dtype), int(done.n))
 
@@ -61,6 +82,16 @@ def pose_of(info: Mapping[str, Any]) -> Pose | None:
         return float(info["x"]), float(info["y"]), float(info.get("angle", nan))
     except (KeyError, TypeError, ValueError):  # somebody's own x and y, which mean something else
         return None
+
+
+def is_in_game(info: Mapping[str, Any]) -> bool:
+    """Tell whether the environment's `info` says that a game is in progress."""
+    return "game_over" in info and not info["game_over"]
+
+
+def final_score(info: Mapping[str, Any]) -> float | None:
+    """Return the score of the game that ended with a step, by the environment's `info`, or None."""
+    return float(info["score"]) if info.get("game_over") else None
 
 
 def counted_events(env: Env) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ equals the run that never stopped.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,18 @@ def seeds_from(seed: int) -> Seeds:
     return Seeds(*np.random.SeedSequence(seed).spawn(3))
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What happens beside acting and learning, and when."""
+
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    """when to test and to log"""
+    test: Callable[[int], Row] | None = None
+    """called with the step to run a test epoch; returns its metrics. None: no tests"""
+    interventions: Sequence[tuple[int, Intervention]] = ()
+    """what happens at which step, in the order of the steps"""
+
+
 class Trainer:
     """Runs the loop: act, train, test, log.
 
@@ -42,25 +55,11 @@ class Trainer:
         agent: what learns.
         env: where it learns.
         seed: the run's seed.
-        config: when to test and to log.
-        test: called with the step to run a test epoch; returns its metrics. None: no tests.
-        interventions: what happens at which step.
     """
 
-    def __init__(
-        self,
-        agent: Trainable,
-        env: Env,
-        seed: int,
-        config: LoopConfig | None = None,
-        test: Callable[[int], Row] | None = None,
-        interventions: Sequence[tuple[int, Intervention]] = (),
-    ) -> None:
+    def __init__(self, agent: Trainable, env: Env, seed: int) -> None:
         self.agent = agent
         self.actor = Actor(env, seeds_from(seed).episodes)
-        self.config = config or LoopConfig()
-        self._test = test
-        self._interventions = sorted(interventions, key=lambda planned: planned[0])
         self._intervened = 0  # how many of them have happened
         self._logged = 0  # the last step whose test epoch and row of metrics are done
         self._wall = 0.0
@@ -76,9 +75,9 @@ class Trainer:
         """How many interventions have happened, in the order of their steps."""
         return self._intervened
 
-    def run(self, total: int, callbacks: Iterable[Callback] = ()) -> bool:
+    def run(self, total: int, callbacks: Iterable[Callback] = (), plan: Plan | None = None) -> bool:
         """Go on until `total` steps in all; return False if a callback stopped it before."""
-        agent, callbacks = self.agent, tuple(callbacks)
+        agent, callbacks, plan = self.agent, tuple(callbacks), plan or Plan()
 
         def stopped() -> bool:
             # All are called, whatever the others say.
@@ -90,8 +89,8 @@ class Trainer:
             while agent.steps != self._logged and agent.train():
                 if stopped():
                     return False
-            self._log(callbacks)
-            self._intervene()
+            self._log(plan, callbacks)
+            self._intervene(plan)
             stop = moved and stopped()
             if agent.steps >= total:
                 return True
@@ -100,22 +99,22 @@ class Trainer:
             self.actor.step(agent)
             moved = True
 
-    def _log(self, callbacks: Sequence[Callback]) -> None:
-        step, config = self.agent.steps, self.config
+    def _log(self, plan: Plan, callbacks: Sequence[Callback]) -> None:
+        step = self.agent.steps
         if step == self._logged:
             return
         self._logged = step
         found: Row = {}
-        if self._test is not None and step % config.eval_every == 0:
-            found |= self._test(step)
-        if found or step % config.log_every == 0:
+        if plan.test is not None and step % plan.loop.eval_every == 0:
+            found |= plan.test(step)
+        if found or step % plan.loop.log_every == 0:
             found |= self.agent.metrics() | self.actor.metrics()
             row = {"step": step, "wall_seconds": self.wall_seconds, **found}
             for callback in callbacks:
                 callback.on_metrics(row)
 
-    def _intervene(self) -> None:
-        planned = self._interventions
+    def _intervene(self, plan: Plan) -> None:
+        planned = plan.interventions
         while self._intervened < len(planned) and planned[self._intervened][0] <= self.agent.steps:
             self.actor.intervene(self.agent, planned[self._intervened][1])
             self._intervened += 1

@@ -1,5 +1,6 @@
 """Experiments as data: which runs follow from a declaration, and what is refused in one line."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -191,6 +192,21 @@ def test_every_experiment_declares_valid_runs_at_its_scales(name: str) -> None:
         assert len(set(configs)) == len(configs)
         for probe in experiment.probes:
             assert callable(probe_named(probe))
+
+
+def test_every_agent_has_eight_trials_on_a_seed_that_no_figure_shows() -> None:
+    shown = {
+        seed
+        for name in EXPERIMENTS
+        if name.startswith("fig")
+        for condition in experiment_named(name).conditions()
+        for seed in condition.seeds
+    }
+    for name in ("trials-plus-maze", "trials-large-maze"):
+        conditions = experiment_named(name).conditions()
+        agents = Counter(condition.arm.partition("-")[0] for condition in conditions)
+        assert agents == dict.fromkeys(("plain", "nec", "ddqn", "lsh", "mfec"), 8)
+        assert not shown & {seed for condition in conditions for seed in condition.seeds}
 
 
 def test_every_probe_is_there() -> None:

@@ -33,6 +33,8 @@ from vast.training.protocol import Pose, StateDict
 
 FITTED_FRAMES = 5000
 """frames, at most, that give the mean and spread of observations"""
+REVISED_AT_ONCE = 8192
+"""frames, at most, whose states are revised at once when all are"""
 
 
 class VaST(TableAgent):
@@ -218,6 +220,8 @@ class VaST(TableAgent):
         burning_in = self.steps < max(self.config.exploration.burn_in, 1)
         if encoder is None or burning_in or frozen:
             self._use_result()
+            if frozen and self.steps == training.freeze_after and training.retabulate:
+                self._retabulate_all()
             return False
         if self._bursts < training.burst:
             self._fit_standardisation(encoder)
@@ -238,9 +242,7 @@ class VaST(TableAgent):
 
     def _fit_standardisation(self, encoder: TrainableEncoder) -> None:
         """Learn the mean and spread of observations before the first training step."""
-        model = self.config.model
-        fits = model.standardise or model.network.mean_output_bias
-        if fits and encoder.steps == 0 and not encoder.fitted:
+        if self.config.model.fits_frames and encoder.steps == 0 and not encoder.fitted:
             stored = np.arange(self.replay.oldest, self.replay.end)
             some = stored[:: -(-len(stored) // FITTED_FRAMES)]
             encoder.fit_standardisation(self.replay.frames(some))
@@ -298,6 +300,17 @@ class VaST(TableAgent):
             if len(changed):
                 self._means.add(f"table/{name}", float(changed.mean()), len(changed))
         return numbers[assigned], new[assigned]
+
+    def _retabulate_all(self) -> None:
+        """Give every stored frame the state that the encoder, now final, gives it; plan."""
+        stored = np.arange(self.replay.oldest, self.replay.end)
+        for numbers in np.array_split(stored, -(-len(stored) // REVISED_AT_ONCE)):
+            states, assigned = self.replay.states(numbers)
+            codes = self.encoder.encode(self.replay.histories(numbers))
+            new = self.extensions.retag(codes, states)
+            self.replay.reassign(numbers[assigned], new[assigned])
+        if self.config.planning.planner == "inline":
+            self.table.sweep()
 
     def _plan_after_training(self, steps: int = 1) -> None:
         """Spend the budget of these training steps; in the background, planning goes on anyway."""

@@ -12,6 +12,7 @@ from vast.agents.config import Planner
 from vast.checks import at_least, below_one, fits, not_negative, one_of, positive
 from vast.errors import UserError
 from vast.model.config import ModelConfig
+from vast.replay.resizing import Pooling
 from vast.training.exploration import ExplorationConfig
 
 Queue = Literal["bucketed", "exact"]
@@ -38,6 +39,8 @@ class ExtensionsConfig:
     """smooth the values by which the learning agent acts, too"""
     caution: float = 0.0
     """standard errors by which values are lowered when the agent acts without learning; 0: none"""
+    cautious_learning: bool = False
+    """lower the values by which the learning agent acts, too"""
     reward_horizon: float | None = None
     """steps after which a reward counts 1/e as much in E[r|s,a] as a new one; None: all rewards
     count alike"""
@@ -98,7 +101,7 @@ class PlanningConfig:
     """let an action never taken in a state borrow its value from the nearest states; otherwise its
     value is 0, for comparison only"""
     queue: Queue = "bucketed"
-    """order of backups: approximately by priority, and fast, or exactly"""
+    """order of backups: approximately by priority, and fast, or exactly as in the paper; ours"""
 
     def __post_init__(self) -> None:
         below_one(discount=self.discount)
@@ -152,7 +155,8 @@ class TrainingConfig:
     """with overlap, train in a process of its own instead of a thread: faster, and the same to the
     last bit; ours"""
     freeze_after: int | None = None
-    """environment steps after which the model is no longer trained; the table goes on; ours"""
+    """environment steps after which the model is no longer trained, while the table goes on; with
+    retabulate, every stored frame is then encoded again; ours"""
 
     def __post_init__(self) -> None:
         at_least(1, every=self.every, batch=self.batch, segment=self.segment)
@@ -169,8 +173,9 @@ class VaSTConfig:
     """The agent of the paper's Algorithm 1."""
 
     resize: tuple[int, int] | None = None
-    """rows and columns to which images are shrunk, by area average, as they arrive; None: they stay
-    as they are; ours"""
+    """rows and columns to which images are shrunk as they arrive; None: as they are; ours"""
+    pooling: Pooling = "mean"
+    """how they are shrunk: mean, by area, or max, which keeps what is small and bright; ours"""
     model: ModelConfig = field(default_factory=ModelConfig)
     """from observations to states"""
     replay: ReplayConfig = field(default_factory=ReplayConfig)
@@ -197,6 +202,7 @@ class VaSTConfig:
             object.__setattr__(self, "extensions", ExtensionsConfig())
         elif not isinstance(given, ExtensionsConfig):
             raise UserError(f"extensions must be an ExtensionsConfig, got {given!r}")
+        one_of(get_args(Pooling), pooling=self.pooling)
         at_least(1, encode_batch=self.encode_batch)
         at_least(0, latent_steps=self.latent_steps)
         least = self.model.history + 2

@@ -46,6 +46,17 @@ LARGE_MAZE: Changes = {
     "extensions.repeat_by": "state",
 }
 
+NO_EXTENSIONS: Changes = {
+    "extensions.last_action": False,
+    "extensions.repeat_penalty": 0.0,
+    "extensions.smoothing": 0.0,
+    "extensions.caution": 0.0,
+    "extensions.reward_horizon": None,
+    "extensions.reward_width": 0.0,
+    "extensions.change_point": None,
+}
+"""as `extensions = ()`, on top of a preset that has some"""
+
 PAPER: dict[str, Changes] = {
     # The paper has no task with vectors.
     "vector": PERCEPTRONS,
@@ -114,10 +125,17 @@ CPU: dict[str, Changes] = {
         "extensions.change_point": None,
     },
     "pong": {
-        **exploration(20_000, 100_000),
-        "model.n_bits": 64,
+        **exploration(20_000, 100_000, final=0.03),
+        "pooling": "max",  # averaged, the ball is too dim to be reconstructed
         "model.history": 3,
-        "extensions.last_action": False,  # its bits do not fit beside 64
+        "replay.capacity": 1_000_000,
+        "training.every": 16,
+        # From there on states stay what they are, and are visited often.
+        "training.freeze_after": 300_000,
+        "planning.discount": 0.95,
+        "planning.backups_per_step": 2000,
+        "planning.backups_per_training": 20_000,
+        **NO_EXTENSIONS,
     },
 }
 

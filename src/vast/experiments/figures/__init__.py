@@ -19,6 +19,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "fig4": f"{_HERE}.fig4:SCALES",
     "fig5": f"{_HERE}.fig5:SCALES",
     "fig6": f"{_HERE}.fig6:SCALES",
+    "fig7": f"{_HERE}.fig7:SCALES",
     "figS1": f"{_HERE}.fig4:SMALL_MAZE",
     "latent-plus-maze": f"{_HERE}.latent:PLUS_MAZE",
     "latent-large-maze": f"{_HERE}.latent:LARGE_MAZE",
@@ -26,7 +27,11 @@ EXPERIMENTS: Mapping[str, str] = {
     "fixed-prior": f"{_HERE}.plus_maze:FIXED_PRIOR",
     "background-planner": f"{_HERE}.plus_maze:BACKGROUND_PLANNER",
     "paper-preset": f"{_HERE}.plus_maze:PAPER_PRESET",
+    "pong-oracle": f"{_HERE}.pong_oracle:SCALES",
+    "pong-oracle-variants": f"{_HERE}.pong_oracle:VARIANTS",
     "random-policy": f"{_HERE}.fig3:RANDOM_POLICY",
+    "trials-plus-maze": f"{_HERE}.trials:PLUS_MAZE",
+    "trials-large-maze": f"{_HERE}.trials:LARGE_MAZE",
     "study-t-maze": f"{_HERE}.studies:T_MAZE",
     "study-plus-maze": f"{_HERE}.studies:PLUS_MAZE",
     "study-plus-maze-start": f"{_HERE}.studies:PLUS_MAZE_START",
@@ -41,7 +46,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "study-estimators": f"{_HERE}.studies:ESTIMATORS",
 }
 """where each experiment is declared, at each scale"""
-SAME_RUNS = {"figS2": "fig5"}
+SAME_RUNS = {"figS2": "fig5", "figS3": "fig7"}
 """figures that are drawn from the runs of another one"""
 ALSO_DRAWN_FROM = {"figS1": "fig4"}
 """figures of which a part is drawn from the runs of another one"""

@@ -5,7 +5,8 @@ Every agent is trained once, and forked three ways when the teleporter opens.
 
 from dataclasses import replace
 
-from vast.experiments.figures.arms import CPU_ARMS, FIVE, PAPER_ARMS, THREE
+from vast.experiments.figures.arms import FIVE, PAPER_ARMS, THREE
+from vast.experiments.figures.trials import tuned
 from vast.experiments.spec import Experiment
 
 ABOUT = "a shortcut in the H-maze, shown or not (Fig. 5, Fig. S2)"
@@ -32,7 +33,7 @@ SCALES = {
                 seeds=FIVE if arm.agent == "vast" else None,
                 forks=None if arm.agent == "vast" else ("rewarded", "penalised"),
             )
-            for name, arm in CPU_ARMS.items()
+            for name, arm in tuned("large-maze").items()
         },
         THREE,
         about=ABOUT,

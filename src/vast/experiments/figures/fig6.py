@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from vast.experiments.figures.arms import CPU_ARMS, EVERY_2500, FIVE, PAPER_ARMS, THREE
+from vast.experiments.figures.arms import EVERY_2500, FIVE, PAPER_ARMS, THREE
+from vast.experiments.figures.trials import tuned
 from vast.experiments.spec import Arm, Experiment
 
 ABOUT = "reversed rewards in the plus-maze, with a small and a large replay (Fig. 6)"
@@ -27,6 +28,8 @@ def with_replays(arms: dict[str, Arm], *frames: int) -> dict[str, Arm]:
 SMALL, LARGE = 15_000, 75_000
 """in proportion to the moment of the reversal, as published"""
 
+CPU_ARMS = tuned("plus-maze")
+
 SCALES = {
     "cpu": Experiment(
         "fig6",
@@ -36,7 +39,11 @@ SCALES = {
             # Counts of evicted frames stay, as published; here they go.
             "plain-15k-deleting": Arm(
                 "vast",
-                {"extensions": (), "replay.capacity": SMALL, "replay.delete_evicted": True},
+                {
+                    **CPU_ARMS["plain"].set,
+                    "replay.capacity": SMALL,
+                    "replay.delete_evicted": True,
+                },
                 label="plain VaST, replay 15k, evicted frames deleted",
             ),
             "lsh": CPU_ARMS["lsh"],

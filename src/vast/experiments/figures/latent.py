@@ -4,48 +4,62 @@ VaST builds its table without rewards. It is compared with the same agent that s
 and with agents that learn from rewards alone, which start then as well.
 """
 
-from vast.experiments.figures.arms import DDQN, EVERY_25K, EVERY_2500, FIVE, NEC
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vast.experiments.figures.arms import EVERY_25K, EVERY_2500, FIVE, PAPER_ARMS
+from vast.experiments.figures.trials import SHORT_SCHEDULE, tuned
 from vast.experiments.spec import Arm, Experiment
 
 ABOUT = "latent learning in the {}: steps without rewards, and then with them"
 
 
-def arms(hidden: int, shown: int, *, plain: bool) -> dict[str, Arm]:
+def arms(of: Mapping[str, Arm], vast: str, hidden: int, shown: int) -> dict[str, Arm]:
     """Return agents that see `shown` steps with rewards, one of them `hidden` steps before."""
-    without = {"extensions": ()} if plain else {}
+    first = of[vast]
     return {
-        "latent": Arm(
-            "vast",
-            {**without, "latent_steps": hidden},
+        "latent": replace(
+            first,
+            set={**first.set, "latent_steps": hidden},
             steps=hidden + shown,
             label="VaST, rewards hidden first",
         ),
-        "vast": Arm("vast", without, steps=shown, label="VaST"),
-        "nec": Arm("nec", steps=shown, label=NEC.label),
-        "ddqn": Arm("ddqn", steps=shown, label=DDQN.label),
+        "vast": replace(first, steps=shown, label="VaST"),
+        "nec": replace(of["nec"], steps=shown),
+        "ddqn": replace(of["ddqn"], steps=shown),
     }
 
 
 def scales(
-    name: str, task: str, cpu: tuple[int, int], paper: tuple[int, int]
+    task: str,
+    of: Mapping[str, Arm],
+    cpu: tuple[int, int],
+    paper: tuple[int, int],
+    loop: Mapping[str, int],
 ) -> dict[str, Experiment]:
     """Return the experiment in a maze, given the steps without and with rewards."""
-    short = cpu[1] < 100_000
-    about = ABOUT.format(task)
+    name, about = f"latent-{task}", ABOUT.format(task)
     return {
-        "cpu": Experiment(
+        # Plain VaST: the claim is the paper's.
+        "cpu": Experiment(name, (task,), arms(of, "plain", *cpu), FIVE, about=about, loop=loop),
+        "paper": Experiment(
             name,
             (task,),
-            arms(*cpu, plain=True),
+            arms(PAPER_ARMS, "vast", *paper),
             FIVE,
             about=about,
-            loop=EVERY_2500 if short else EVERY_25K,
-        ),
-        "paper": Experiment(
-            name, (task,), arms(*paper, plain=True), FIVE, about=about, preset="paper"
+            preset="paper",
         ),
     }
 
 
-PLUS_MAZE = scales("latent-plus-maze", "plus-maze", (15_000, 15_000), (100_000, 100_000))
-LARGE_MAZE = scales("latent-large-maze", "large-maze", (150_000, 250_000), (500_000, 1_000_000))
+PLUS_MAZE = scales(
+    "plus-maze", tuned("plus-maze"), (15_000, 15_000), (100_000, 100_000), EVERY_2500
+)
+LARGE_MAZE = scales(
+    "large-maze",
+    tuned("large-maze", **SHORT_SCHEDULE),
+    (150_000, 250_000),
+    (500_000, 1_000_000),
+    EVERY_25K,
+)

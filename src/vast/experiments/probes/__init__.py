@@ -18,6 +18,7 @@ PROBES = {
     "hazards": "vast.experiments.probes.follow_up:hazards",
     "teleporter": "vast.experiments.probes.follow_up:teleporter",
     "places": "vast.experiments.probes.places:places",
+    "ball": "vast.experiments.probes.ball:ball",
     "one-run": "vast.experiments.probes.values:one_run",
     "sightings": "vast.experiments.probes.sightings:sightings",
     "networks": "vast.experiments.probes.networks:networks",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vast.agents.table import TableAgent
 from vast.errors import UserError
 from vast.experiments.runs import Run
-from vast.tasks import make_env, task_named
+from vast.tasks import task_named
 from vast.training.protocol import Env
 from vast.training.rollout import rollout
 
@@ -57,7 +57,7 @@ def walk_of(run: Run) -> Walk:
         raise UserError(f"the run must be in a Doom maze, got {config.task}")
     if not isinstance(agent, TableAgent):
         raise UserError(f"the run's agent must have a table, got {agent.name}")
-    with closing(make_env(config.task, config.wad, config.map)) as env:
+    with closing(config.make_env()) as env:
         run.copy_env_settings(env)
         return walk(agent, env, config.seed)
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from vast.experiments.runs import Run
-from vast.tasks import make_env
 from vast.training.rollout import episode_seeds, rollout
 
 STEPS = 10_000
@@ -22,7 +21,7 @@ def repeated_frames(run: Run) -> dict[str, Any]:
     earlier: set[bytes] = set()
     present: set[bytes] = set()
     episode, repeated = 0, 0
-    with closing(make_env(run.config.task, run.config.wad, run.config.map)) as env:
+    with closing(run.config.make_env()) as env:
         run.copy_env_settings(env)
         for step in islice(rollout(policy, env, episode_seeds(resetting)), STEPS):
             if step.episode != episode:

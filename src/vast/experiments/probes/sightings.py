@@ -15,7 +15,6 @@ from vast.experiments.one_run import OneRun, Views, show_run, values
 from vast.experiments.probes.images import image_text
 from vast.experiments.probes.values import by_state, rounded
 from vast.experiments.runs import Run
-from vast.tasks import make_env
 
 EXAMPLES = 4
 """earlier observations of one state that are kept"""
@@ -26,7 +25,7 @@ def sightings(run: Run) -> dict[str, Any]:
     if not isinstance(run.agent, VaST):
         raise UserError(f"the run's agent must be 'vast', got {run.agent.name!r}")
     earlier, numbers = _sightings(run.agent)
-    with closing(make_env(run.config.task, run.config.wad, run.config.map)) as env:
+    with closing(run.config.make_env()) as env:
         found = show_run(run.agent, env, seed=run.config.seed)
     after, _ = _sightings(run.agent)
     value = values(run.agent.table, after.states)

@@ -10,14 +10,13 @@ from vast.agents.vast.agent import VaST
 from vast.errors import UserError
 from vast.experiments.one_run import Views, show_run
 from vast.experiments.runs import Run
-from vast.tasks import make_env
 
 
 def one_run(run: Run) -> dict[str, Any]:
     """Show the run's agent the forced run, and return the values; its copy of the agent changes."""
     if not isinstance(run.agent, VaST):
         raise UserError(f"the run's agent must be 'vast', got {run.agent.name!r}")
-    with closing(make_env(run.config.task, run.config.wad, run.config.map)) as env:
+    with closing(run.config.make_env()) as env:
         found = show_run(run.agent, env, seed=run.config.seed)
     return {
         "around": by_state(found.around, *found.around_values),

@@ -1,7 +1,6 @@
-"""The recipes of CONTRIBUTING.md work as they stand there."""
+"""The recipes of docs/recipes.md work as they stand there, as parts of the package."""
 
 import json
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from tests.docs.pages import RECIPES, blocks
 from tests.experiments.sameness import rows, vast
 from vast import tasks
 from vast.agents import registry
@@ -24,13 +24,11 @@ from vast.experiments import interventions
 from vast.experiments.config import default_run
 from vast.training.checkpoint import Checkpoint
 
-TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
-
-def blocks(heading: str) -> list[str]:
+def code_below(heading: str) -> list[str]:
     """Return the Python code below a heading."""
-    section = TEXT.split(f"### {heading}\n")[1].split("\n### ")[0]
-    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    found = (block for block in blocks(RECIPES) if block.heading == heading)
+    return [block.code for block in found if block.language == "python"]
 
 
 @pytest.fixture
@@ -51,7 +49,7 @@ def module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, st
 
 
 def test_an_agent(module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    code, entry = blocks("Add an agent")
+    code, entry = code_below("Add an agent")
     module("vast.agents.bandit", code)
     monkeypatch.setattr(registry, "AGENTS", dict(registry.AGENTS))
     exec(entry, registry.__dict__)
@@ -65,7 +63,7 @@ def test_an_agent(module: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    (record,) = blocks("Add a task")
+    (record,) = code_below("Add a task")
     task = eval(record, tasks.__dict__)
     monkeypatch.setattr(tasks, "TASKS", {**tasks.TASKS, task.name: task})
     monkeypatch.setattr(gymnasium, "register", lambda **fields: registered.append(fields))
@@ -84,7 +82,7 @@ def test_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_extension(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = blocks("Add an extension")
+    (code,) = code_below("Add an extension")
     module("vast.agents.vast.extensions.optimism", code)
 
     @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def test_an_extension(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_intervention(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (code,) = blocks("Add an intervention")
+    (code,) = code_below("Add an intervention")
     monkeypatch.setattr(interventions, "INTERVENTIONS", dict(interventions.INTERVENTIONS))
     exec(code, interventions.__dict__)
     planned = ("--interventions", "20:reverse", "40:restore", "60:restore")
@@ -117,7 +115,7 @@ def test_an_intervention(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def test_a_metric() -> None:
-    (code,) = blocks("Add a metric")
+    (code,) = code_below("Add a metric")
     names: dict[str, Any] = {"VaST": VaST}
     exec(code, names)
     agent = names["Counting"](gymnasium.make("vast/TMaze2D-v0"), preset="debug")

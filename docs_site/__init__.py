@@ -1,0 +1,1 @@
+"""What the site needs beside Zensical: two extensions of Markdown."""

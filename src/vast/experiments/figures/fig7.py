@@ -1,0 +1,38 @@
+"""Fig. 7 and Fig. S3: Pong with and without a history of frames."""
+
+from dataclasses import replace
+
+from vast.experiments.figures.arms import DDQN, FIVE, MFEC, NEC, THREE
+from vast.experiments.spec import Arm, Experiment
+
+ABOUT = "Pong with and without a history of frames (Fig. 7, S3)"
+
+
+def baseline(arm: Arm) -> Arm:
+    """Return an arm for orientation: one seed, as far as others have published it."""
+    return replace(arm, seeds=(0,), steps=1_250_000, probes=())
+
+
+K3 = Arm("vast", label="k = 3")
+K0 = Arm("vast", {"model.history": 0}, label="k = 0")
+
+SCALES = {
+    "cpu": Experiment(
+        "fig7",
+        ("pong",),
+        {
+            # Both reconstruct the current frame only, as in the paper.
+            "k3": K3,
+            "k0": K0,
+            "k3-motion": Arm("vast", {"model.target.past": 2}, label="k = 3, target with motion"),
+            "nec": baseline(NEC),
+            "ddqn": baseline(DDQN),
+            "mfec": baseline(MFEC),
+        },
+        THREE,
+        about=ABOUT,
+        loop={"log_every": 10_000},
+        probes=("ball", "networks"),
+    ),
+    "paper": Experiment("fig7", ("pong",), {"k3": K3, "k0": K0}, FIVE, about=ABOUT, preset="paper"),
+}
