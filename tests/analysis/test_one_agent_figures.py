@@ -16,6 +16,7 @@ from vast.agents.vast.agent import VaST as Agent
 from vast.analysis.drawing import arrowheads
 from vast.analysis.paper import fig1, fig2
 from vast.cli import main
+from vast.experiments.config import default_run
 from vast.experiments.probes.images import image_from, image_text
 from vast.experiments.probes.networks import networks
 from vast.experiments.probes.sightings import sightings
@@ -34,9 +35,7 @@ def probed(
     saved = tmp_path_factory.mktemp("agent") / "copy"
     agent.save(saved)
     copy = VaST.load(saved, env)
-    run: Any = SimpleNamespace(
-        agent=copy, config=SimpleNamespace(task="t-maze", wad=None, map=None, seed=0)
-    )
+    run: Any = SimpleNamespace(agent=copy, config=default_run("t-maze", "vast", "debug"))
     through = networks(run)
     yield agent, sightings(run), through
     copy.close()
