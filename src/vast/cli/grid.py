@@ -14,6 +14,7 @@ def grid(
     what: Annotated[str, tyro.conf.Positional],
     scale: str | None = None,
     seeds: tuple[int, ...] = (),
+    arms: tuple[str, ...] = (),
     workers: int | None = None,
     out: Path | None = None,
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
@@ -31,6 +32,7 @@ def grid(
             directory
         scale: cpu (the default), minutes per run, or paper, the published budgets
         seeds: instead of those of the experiment
+        arms: only these of the experiment
         workers: runs at a time; by default as many as there are cores for
         out: the directory; by default grids/NAME-SCALE
         dry_run: only say what there is to do, and what it costs
@@ -51,7 +53,7 @@ def grid(
         at_least(1, workers=workers)
     if save_seconds <= 0 or leg_seconds <= 0:
         raise UserError("--save-seconds and --leg-seconds must be above 0")
-    directory, asked = wanted(what, scale, seeds, out)
+    directory, asked = wanted(what, scale, seeds, arms, out)
     if index is not None:
         there = read_grid(directory)
         _tell_stop(do_chain(directory, chain_at(there, index), there), directory)

@@ -14,7 +14,7 @@ from vast.experiments.config import default_run
 from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named, scales_of
 from vast.experiments.figures.differences import page
 from vast.experiments.grids.directory import Grid, read_grid, write_grid
-from vast.experiments.grids.run import grid_of
+from vast.experiments.grids.run import grid_of, wanted
 from vast.experiments.probes import PROBES, probe_named
 from vast.experiments.spec import Arm, Experiment
 from vast.experiments.spec_file import read_experiment
@@ -134,6 +134,7 @@ def test_what_is_wrong_is_said_in_one_line(refused: Refused, tmp_path: Path, wha
         (("fig3", "--scale", "cpuu"), "did you mean 'cpu'?"),
         (("nowhere.toml",), "there is no file nowhere.toml"),
         (("my.toml", "--scale", "cpu"), "--scale must not be given with my.toml"),
+        (("fig3", "--arms", "vats"), "unknown arm 'vats'"),
         (("my.toml", "--workers", "0"), "workers must be at least 1, got 0"),
         (("my.toml", "--ray", "somewhere"), "--ray must be 'local' or the address HOST:PORT"),
     ],
@@ -169,6 +170,22 @@ def test_seeds_arms_and_steps_can_be_added_to_a_grid_and_nothing_else_changed(
     written(tmp_path, f'[grid]\nsteps=100\n{text}set={{"model.n_bits"=9}}\n', "small.toml")
     line = refused("grid", "small.toml", "--out", "grid")
     assert "in t-maze-2d-vast, settings.model.n_bits is 16 there, 9 here" in line
+
+
+def test_some_arms_of_a_grid_are_done_first_and_the_others_stay_in_it(tmp_path: Path) -> None:
+    path = written(tmp_path, FORKED)
+    _, whole = wanted(str(path), None, (), (), None)
+    _, some = wanted(str(path), None, (), ("vast",), None)
+    names = [run.name for run in some.runs()]
+    assert names == [run.name for run in whole.runs() if run.condition.arm == "vast"]
+    assert any("reversed" in name for name in names)  # its forks are done, too
+    write_grid(tmp_path / "grid", whole)
+    _, again = wanted(str(tmp_path / "grid"), None, (), ("plain",), None)
+    assert {run.condition.arm for run in again.runs()} == {"plain"}
+    write_grid(tmp_path / "grid", again)
+    assert {run.name for run in read_grid(tmp_path / "grid").runs()} == {
+        run.name for run in whole.runs()
+    }
 
 
 def test_a_directory_of_something_else_is_left_alone(refused: Refused, tmp_path: Path) -> None:

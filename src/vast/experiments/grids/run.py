@@ -25,7 +25,7 @@ from vast.experiments.grids.pool import LocalPool, Pool, described
 from vast.experiments.grids.scheduler import Progress, Scheduler
 from vast.experiments.lock import locked
 from vast.experiments.own_map import hashed
-from vast.experiments.spec import Experiment
+from vast.experiments.spec import Condition, Experiment
 from vast.experiments.spec_file import read_experiment
 from vast.training.plain import to_plain
 from vast.training.signals import STOPPING, deferred_signals
@@ -34,17 +34,33 @@ TOML, OWN = ".toml", "own"
 """what a file of the user's own ends with, and the scale that its grids have"""
 
 
-def grid_of(experiment: Experiment, scale: str, seeds: Sequence[int] = ()) -> Grid:
-    """Return the runs of an experiment; with other seeds, if some are given."""
-    conditions = experiment.conditions()
+def grid_of(
+    experiment: Experiment, scale: str, seeds: Sequence[int] = (), arms: Sequence[str] = ()
+) -> Grid:
+    """Return the runs of an experiment; if given, with other seeds, and of some arms only."""
+    conditions = of_arms(experiment.conditions(), arms)
     if seeds:
         conditions = [replace(condition, seeds=tuple(seeds)) for condition in conditions]
     hashes = (replace(each, config=hashed(each.config)) for each in conditions)
     return Grid(experiment.name, scale, tuple(hashes))
 
 
+def of_arms(conditions: Iterable[Condition], arms: Sequence[str]) -> list[Condition]:
+    """Return the conditions of these arms, forks included; of all, if none is given."""
+    found = list(conditions)
+    names = list(dict.fromkeys(condition.arm for condition in found))
+    for arm in arms:
+        if arm not in names:
+            raise unknown("arm", arm, names)
+    return [condition for condition in found if not arms or condition.arm in arms]
+
+
 def wanted(
-    what: str, scale: str | None, seeds: Sequence[int], out: Path | None
+    what: str,
+    scale: str | None,
+    seeds: Sequence[int],
+    arms: Sequence[str],
+    out: Path | None,
 ) -> tuple[Path, Grid]:
     """Return the directory and the grid that `vast grid WHAT` stands for.
 
@@ -52,28 +68,32 @@ def wanted(
     """
     path = Path(what)
     if is_grid(path) or (path.is_dir() and not what.endswith(TOML)):
-        return path, _again(path, scale, seeds, out)
+        return path, _again(path, scale, seeds, arms, out)
     if what.endswith(TOML):
         if scale is not None:
             raise UserError(f"--scale must not be given with {what}, which says the preset")
-        grid = grid_of(read_experiment(path), OWN, seeds)
+        grid = grid_of(read_experiment(path), OWN, seeds, arms)
         return out or Path("grids", path.stem), grid
     scales_of(what)
     experiment = experiment_named(what, scale or "cpu")
-    grid = grid_of(experiment, scale or "cpu", seeds)
+    grid = grid_of(experiment, scale or "cpu", seeds, arms)
     return out or Path("grids", f"{experiment.name}-{grid.scale}"), grid
 
 
-def _again(path: Path, scale: str | None, seeds: Sequence[int], out: Path | None) -> Grid:
+def _again(
+    path: Path,
+    scale: str | None,
+    seeds: Sequence[int],
+    arms: Sequence[str],
+    out: Path | None,
+) -> Grid:
     for option, value in (("--scale", scale), ("--out", out)):
         if value is not None:
             raise UserError(f"{option} must not be given with the directory of a grid")
     grid = read_grid(path)
-    if not seeds:
-        return grid
     conditions = (
-        replace(each, seeds=tuple(seed for seed in each.seeds if seed in seeds))
-        for each in grid.conditions
+        replace(each, seeds=tuple(seed for seed in each.seeds if not seeds or seed in seeds))
+        for each in of_arms(grid.conditions, arms)
     )
     return replace(grid, conditions=tuple(conditions))
 
