@@ -115,7 +115,8 @@ class Agent(AgentCore):
     def load(cls, path: str | Path, env: Env | str, **options: Any) -> Self:
         """Return a saved agent, or that of a run directory, in an environment like its own.
 
-        `options` are further arguments of the constructor, such as a user's own encoder.
+        `options` are further arguments of the constructor, such as a user's own encoder, or the
+        device, which need not be the one that it was saved from.
         """
         folder = checkpoint_in(Path(path))
         state, frames = Checkpoint(folder).load()
@@ -171,7 +172,7 @@ class ReplayAgent(Agent):
         config, (weights, _) = self.config, seeds
         generator = torch.Generator().manual_seed(int(weights.generate_state(1)[0]))
         self.network = Network(
-            self.shape, config.history, self._n_outputs, config.network, generator
+            self.shape, config.history, self._n_outputs, config.network, generator, self.device
         )
         self._optimiser = NetworkOptimiser(
             self.network, config.learning_rate, config.betas, config.epsilon

@@ -49,6 +49,8 @@ class TrainOptions:
     """what happens when: STEP:reverse, STEP:map=NAME, STEP:run=NAME"""
     threads: int = 1
     """of torch and NumPy"""
+    device: str = "cpu"
+    """of the networks: cpu, cuda, mps, or auto: the first there is of cuda, mps, cpu"""
     loop: LoopConfig = field(default_factory=LoopConfig)
     """test epochs and rows of metrics"""
 

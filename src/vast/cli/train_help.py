@@ -24,6 +24,7 @@ EVERYDAY = (
     "out",
     "interventions",
     "threads",
+    "device",
 )
 """options that everybody needs"""
 METAVARS = {

@@ -16,6 +16,7 @@ from vast.errors import UserError, unknown
 
 INTERRUPTED = 130
 """the exit code of a command that was interrupted: 128 + the number of the signal"""
+RunDirectory = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
 
 
 def figure(
@@ -81,49 +82,52 @@ def train() -> None:
     """Train an agent on a task; `vast train --help` shows its options."""
 
 
-def resume(directory: Annotated[Path, tyro.conf.Positional], steps: int | None = None) -> None:
+def resume(directory: RunDirectory, steps: int | None = None, device: str | None = None) -> None:
     """Resume a run where it stopped.
 
     Args:
         directory: the run directory
         steps: environment steps in all; by default those of the run's config
+        device: cpu, cuda, mps or auto; by default that of the run's config
     """
     from vast.experiments import runs
 
-    tell_end(runs.resume(directory, steps), directory)
+    tell_end(runs.resume(directory, steps, device), directory)
 
 
-def evaluate(directory: Annotated[Path, tyro.conf.Positional], steps: int = 1000) -> None:
+def evaluate(directory: RunDirectory, steps: int = 1000, device: str | None = None) -> None:
     """Run a test epoch with a saved agent, and print one line of JSON.
 
     Args:
         directory: the run directory
         steps: length of the test epoch
+        device: cpu, cuda, mps or auto; by default the run's, or cpu if that is not here
     """
     import json
 
     from vast.experiments import runs
 
     at_least(1, steps=steps)
-    with runs.open_readonly(directory) as run:
+    with runs.open_readonly(directory, device) as run:
         epsilon = run.config.loop.eval_epsilon
         row = run.test_epoch(run.agent.steps, steps, epsilon)
         found = {"step": run.agent.steps, "steps": steps, "epsilon": epsilon, **row}
     print(json.dumps({name: None if value != value else value for name, value in found.items()}))
 
 
-def play(directory: Annotated[Path, tyro.conf.Positional], out: Path, steps: int = 1000) -> None:
+def play(directory: RunDirectory, out: Path, steps: int = 1000, device: str | None = None) -> None:
     """Film a greedy episode of a saved agent.
 
     Args:
         directory: the run directory
         out: the video to write, FILE.mp4 or FILE.gif
         steps: at most; the episode may end before
+        device: cpu, cuda, mps or auto; by default the run's, or cpu if that is not here
     """
     from vast.experiments.films import film
 
     with _writing(out):
-        summary = film(directory, out, steps)
+        summary = film(directory, out, steps, device)
     print(f"wrote {out}: {summary}")
 
 
@@ -189,7 +193,7 @@ def compare(
 
 
 def explore(
-    directory: Annotated[Path, tyro.conf.Positional],
+    directory: RunDirectory,
     port: int = 0,
     open_page: Annotated[bool, tyro.conf.arg(name="open")] = True,
     save_to: Path | None = None,

@@ -28,6 +28,7 @@ from vast.training.callbacks import (
     WriteMetrics,
 )
 from vast.training.checkpoint import CHECKPOINT, Checkpoint, checkpoint_errors
+from vast.training.device import available_or_cpu, device_named
 from vast.training.metrics import MetricsLog, check_rows, end_of_step
 from vast.training.progress import Progress
 from vast.training.protocol import Env, StateDict
@@ -213,7 +214,13 @@ def opened(directory: Path, config: RunConfig) -> Iterator[Run]:
             intervention.check(env)
         make = agent_named(config.agent).agent_class
         try:
-            agent = make(env, seed=config.seed, config=config.settings, threads=config.threads)
+            agent = make(
+                env,
+                seed=config.seed,
+                config=config.settings,
+                threads=config.threads,
+                device=config.device,
+            )
         except MemoryError as error:
             raise UserError(f"the agent's capacity must fit into memory: {error}") from error
         with closing(agent), closing(Run(directory, config, agent)) as run:
@@ -230,6 +237,7 @@ def train(
 
     `stop` is asked after each step, and interrupts it as a signal does.
     """
+    device_named(config.device)
     config = hashed(config)
     require_unlocked(directory)
     require_place(directory, config)
@@ -293,9 +301,11 @@ def _lost_checkpoint(directory: Path) -> bool:
     return not there and saves.exists() and saves.stat().st_size > 0
 
 
-def resume(directory: Path, steps: int | None) -> bool:
+def resume(directory: Path, steps: int | None, device: str | None = None) -> bool:
     """Resume a run, up to `steps` in all; return False if it was interrupted."""
     config = files.read_config(directory)
+    steps = config.steps if steps is None else steps
+    config = replace(config, steps=steps, device=device or config.device)
     if config.own_env is not None:
         call = f"{agent_named(config.agent).agent_class.__name__}.load({str(directory)!r}, env)"
         raise UserError(
@@ -310,13 +320,14 @@ def resume(directory: Path, steps: int | None) -> bool:
             f"{'its checkpoint is gone' if lost else 'it was never saved'}; "
             f"to start over: vast train --config {directory} --out {out}"
         )
-    return train(directory, config if steps is None else replace(config, steps=steps))
+    return train(directory, config)
 
 
 @contextmanager
-def open_readonly(directory: Path) -> Iterator[Run]:
-    """Yield a run as it was last saved, to look at."""
+def open_readonly(directory: Path, device: str | None = None) -> Iterator[Run]:
+    """Yield a run as it was last saved, to look at; by default on its own device, if it is here."""
     config = files.read_config(directory)
+    config = replace(config, device=device or available_or_cpu(config.device))
     with opened(directory, config) as run:
         run.load_agent()
         with limited_threads(config.threads):
