@@ -234,6 +234,8 @@ def _gallery(view: Snapshot, states: States) -> Section:
     title = "States"
     if view.replay is None:
         return Section(title, note="This agent keeps no frames: there is nothing to show of them.")
+    if not view.replay.has_frames:
+        return Section(title, note="The frames were left out when this run was exported.")
     if not len(states.frame_numbers):
         return Section(title, note="No frame has a state yet.")
     pictures = []

@@ -131,6 +131,55 @@ def play(directory: RunDirectory, out: Path, steps: int = 1000, device: str | No
     print(f"wrote {out}: {summary}")
 
 
+def export_agent(
+    directory: RunDirectory,
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.vast")],
+    with_replay: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+) -> None:
+    """Write a trained agent as one file to share, which runs no code when it is loaded.
+
+    Args:
+        directory: the run directory
+        file: the file to write
+        with_replay: include the images seen, which are most of the bytes, so that it can be resumed
+    """
+    from vast.experiments.sharing import export_run
+
+    done = export_run(directory, file, with_replay=with_replay)
+    print(f"wrote {file}: step {done.step:,}, {_size(done.size)}, {_frames_of(done.has_frames)}")
+    if not done.has_frames:
+        print(f"  --with-replay adds the images, up to {_size(done.frame_bytes)}, to resume it")
+
+
+def import_agent(
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.vast")],
+    out: Path | None = None,
+    allow_module: str | None = None,
+) -> None:
+    """Make a run directory from a file that `vast export` wrote.
+
+    Args:
+        file: the file
+        out: the run directory to make; by default runs/FILE
+        allow_module: a module that may be imported, if the environment is in one
+    """
+    from vast.experiments.sharing import import_run
+
+    out = out or Path("runs", file.stem)
+    done = import_run(file, out, allow_module)
+    print(f"wrote {out}: step {done.step:,}, {_frames_of(done.has_frames)}")
+    for verb in ("eval", "report", "explore", *(["resume"] if done.has_frames else [])):
+        print(f"  vast {verb} {out}")
+
+
+def _frames_of(has_frames: bool) -> str:
+    return "with all frames" if has_frames else "without the images it saw"
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
 def report(
     directories: Annotated[tuple[Path, ...], tyro.conf.Positional], out: Path | None = None
 ) -> None:
@@ -272,6 +321,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "eval": evaluate,
     "play": play,
+    "export": export_agent,
+    "import": import_agent,
     "report": report,
     "compare": compare,
     "grid": grid,

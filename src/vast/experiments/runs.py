@@ -159,6 +159,11 @@ class Run:
             self._require_past(state)
             self._trainer.load_state_dict(state, frames)
             self._offset = int(state["metrics_offset"])
+        if not getattr(self.agent.frame_store, "has_frames", True):
+            raise UserError(
+                f"{self.directory} cannot be resumed: its frames were left out when it was "
+                "exported; `vast export --with-replay` includes them"
+            )
         check_rows(self.directory / files.METRICS, self._offset)
         if self.config.steps < self.agent.steps:
             raise UserError(
