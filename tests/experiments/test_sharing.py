@@ -21,6 +21,7 @@ from tests.experiments.test_own_maps import MAZE
 from tests.training.runs import identical
 from vast.errors import UserError
 from vast.experiments.runs import open_readonly
+from vast.replay import Replay
 from vast.training.checkpoint import Checkpoint
 
 Members = dict[str, bytes]
@@ -73,10 +74,13 @@ def test_an_imported_agent_is_the_same_agent(
     for each in ("config.json", *(["maze.maze"] if task == "mine.maze" else [])):
         assert (tmp_path / "run" / each).read_bytes() == (run / each).read_bytes()
     with open_readonly(run) as one, open_readonly(tmp_path / "run") as other:
-        replays = [opened.agent.frame_store for opened in (one, other)]
-        poses = [store.poses(np.arange(store.oldest, store.end)) for store in replays]  # type: ignore[union-attr]
+        poses = []
+        for opened, has_frames in ((one, True), (other, task != "mine.maze")):
+            replay = opened.agent.frame_store
+            assert isinstance(replay, Replay)
+            assert replay.has_frames == has_frames
+            poses.append(replay.poses(np.arange(replay.oldest, replay.end)))
         assert identical(*poses)
-        assert [store.has_frames for store in replays] == [True, task != "mine.maze"]  # type: ignore[union-attr]
 
 
 def test_python_loads_a_file_without_unpacking_it(
@@ -89,7 +93,8 @@ def test_python_loads_a_file_without_unpacking_it(
     assert files_in(run.parent) == before
     assert list(tmp_path.iterdir()) == []
     for seen in np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32):
-        np.testing.assert_array_equal(*(agent.q_values(seen) for agent in agents))
+        one, other = (agent.q_values(seen) for agent in agents)
+        np.testing.assert_array_equal(one, other)
     assert [agent.run_directory for agent in agents] == [run, None]
     agents[1].learn(5, progress=False)  # vectors are included
     with pytest.raises(UserError, match="must hold the agent 'nec', got 'vast'"):

@@ -25,6 +25,7 @@ EVERYDAY = (
     "interventions",
     "threads",
     "device",
+    "wandb",
 )
 """options that everybody needs"""
 METAVARS = {
@@ -33,6 +34,7 @@ METAVARS = {
     "interventions": "STEP:WHAT ...",
     "wad": "FILE",
     "map": "NAME",
+    "wandb": "[PROJECT]",
 }
 """what an option takes that has no value unless it is given"""
 FLAGS = ("plain",)

@@ -9,6 +9,17 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
+from vast.cli.arguments import (
+    AgentFile,
+    Device,
+    Directory,
+    File,
+    Name,
+    Number,
+    RunDirectories,
+    RunDirectory,
+    Value,
+)
 from vast.cli.grid import grid
 from vast.errors import UserError, unknown
 
@@ -16,12 +27,13 @@ from vast.errors import UserError, unknown
 
 INTERRUPTED = 130
 """the exit code of a command that was interrupted: 128 + the number of the signal"""
-RunDirectory = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DIR")]
 
 
 def figure(
-    name: Annotated[str, tyro.conf.Positional],
-    source: Annotated[tuple[Path, ...], tyro.conf.arg(name="from")] = (),
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")],
+    source: Annotated[
+        tuple[Path, ...], tyro.conf.arg(name="from", metavar="DIR ...", help_behavior_hint="")
+    ] = (),
     out: Path = Path("figures"),
 ) -> None:
     """Draw a figure of the paper, as PNG and PDF.
@@ -43,7 +55,7 @@ def figure(
 def maze(
     action: Annotated[str, tyro.conf.Positional],
     file: Annotated[Path, tyro.conf.Positional],
-    out: Path | None = None,
+    out: File = None,
 ) -> None:
     """Turn a text maze into a Doom map, or draw it.
 
@@ -79,10 +91,10 @@ MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
 
 
 def train() -> None:
-    """Train an agent on a task; `vast train --help` shows its options."""
+    """Train an agent on a task, or resume a run; see `vast train --help`."""
 
 
-def resume(directory: RunDirectory, steps: int | None = None, device: str | None = None) -> None:
+def resume(directory: RunDirectory, steps: Number = None, device: Device = None) -> None:
     """Resume a run where it stopped.
 
     Args:
@@ -95,7 +107,7 @@ def resume(directory: RunDirectory, steps: int | None = None, device: str | None
     tell_end(runs.resume(directory, steps, device), directory)
 
 
-def evaluate(directory: RunDirectory, steps: int = 1000, device: str | None = None) -> None:
+def evaluate(directory: RunDirectory, steps: int = 1000, device: Device = None) -> None:
     """Run a test epoch with a saved agent, and print one line of JSON.
 
     Args:
@@ -115,7 +127,7 @@ def evaluate(directory: RunDirectory, steps: int = 1000, device: str | None = No
     print(json.dumps({name: None if value != value else value for name, value in found.items()}))
 
 
-def play(directory: RunDirectory, out: Path, steps: int = 1000, device: str | None = None) -> None:
+def play(directory: RunDirectory, out: Path, steps: int = 1000, device: Device = None) -> None:
     """Film a greedy episode of a saved agent.
 
     Args:
@@ -133,10 +145,10 @@ def play(directory: RunDirectory, out: Path, steps: int = 1000, device: str | No
 
 def export_agent(
     directory: RunDirectory,
-    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.vast")],
+    file: AgentFile,
     with_replay: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
-    """Write a trained agent as one file to share, which runs no code when it is loaded.
+    """Write a trained agent as one file to share; loading it runs no code.
 
     Args:
         directory: the run directory
@@ -152,9 +164,9 @@ def export_agent(
 
 
 def import_agent(
-    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.vast")],
-    out: Path | None = None,
-    allow_module: str | None = None,
+    file: AgentFile,
+    out: Directory = None,
+    allow_module: Name = None,
 ) -> None:
     """Make a run directory from a file that `vast export` wrote.
 
@@ -180,10 +192,8 @@ def _size(size: int) -> str:
     return f"{size / 1e6:,.1f} MB"
 
 
-def report(
-    directories: Annotated[tuple[Path, ...], tyro.conf.Positional], out: Path | None = None
-) -> None:
-    """Write one HTML file about one or more runs: curves, values, what-ifs, states, configuration.
+def report(directories: RunDirectories, out: File = None) -> None:
+    """Write one HTML file about runs: curves, values, what-ifs, states, configuration.
 
     Args:
         directories: the run directories; a grid's directory stands for all its runs
@@ -205,13 +215,13 @@ def report(
 
 
 def compare(
-    directories: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    directories: RunDirectories,
     metric: str = "eval/reward_per_step",
     score: str = "last-third",
-    until: int | None = None,
-    threshold: float | None = None,
-    against: str | None = None,
-    json: Path | None = None,
+    until: Number = None,
+    threshold: Value = None,
+    against: Name = None,
+    json: File = None,
 ) -> None:
     """Compare the arms of runs or grids, with seeds as units (docs/statistics.md).
 
@@ -245,9 +255,9 @@ def explore(
     directory: RunDirectory,
     port: int = 0,
     open_page: Annotated[bool, tyro.conf.arg(name="open")] = True,
-    save_to: Path | None = None,
+    save_to: Directory = None,
 ) -> None:
-    """Look at the table of a run in the browser: states, values, what if, slow motion, drive.
+    """Look at a run's table in the browser: states, values, what if, replay.
 
     Args:
         directory: the run directory

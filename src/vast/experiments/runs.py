@@ -17,6 +17,7 @@ from vast.experiments.interventions import parse_intervention
 from vast.experiments.lock import LOCK, locked, require_unlocked
 from vast.experiments.own_map import COPIES, hashed, map_copied, require_intact
 from vast.experiments.run_log import warnings_to
+from vast.experiments.wandb_log import logged, wandb_run
 from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
 from vast.training.callbacks import (
@@ -237,12 +238,15 @@ def train(
     config: RunConfig,
     stop: Callable[[], bool] = never,
     save_seconds: float | None = None,
+    wandb: str | None = None,
 ) -> bool:
     """Start a run, or resume the one in the directory; return False if it was interrupted.
 
-    `stop` is asked after each step, and interrupts it as a signal does.
+    `stop` is asked after each step, and interrupts it as a signal does. `wandb` is a project at
+    Weights & Biases; a run that is logged there goes on to be.
     """
     device_named(config.device)
+    to = wandb_run(directory, wandb)
     config = hashed(config)
     require_unlocked(directory)
     require_place(directory, config)
@@ -253,9 +257,10 @@ def train(
         opened(directory, here) as run,
     ):
         run.restore()
-        files.write_config(directory, here)
-        begin_log()
-        return run.train(stop, save_seconds)
+        with logged(directory, here, to) as logging:
+            files.write_config(directory, here)
+            begin_log()
+            return run.train(stop, save_seconds, callbacks=logging)
 
 
 @contextmanager
