@@ -91,7 +91,7 @@ def import_run(path: Path, directory: Path, allowed_module: str | None = None) -
     """
     if directory.exists():
         raise UserError(f"{directory} exists already: choose another --out")
-    file = AgentFile(path)
+    file = AgentFile(path, (files.CONFIG, *BESIDE))
     with _unfinished(directory) as unfinished:
         file.extract(unfinished)
         _require_allowed(path, unfinished / files.CONFIG, allowed_module)

@@ -13,7 +13,7 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -27,11 +27,8 @@ from vast.training.state_file import read_state
 
 SUFFIX = ".vast"
 FORMAT, VERSION = "vast agent", 1
-NAMES = re.compile(
-    r"config\.json|metrics\.jsonl|checkpoints\.jsonl|probes\.json|maze\.maze|map\.wad"
-    rf"|{CHECKPOINT}/(manifest\.json|{DATA_FILE.pattern})"
-)
-"""what a file may hold beside its own manifest"""
+NAMES = re.compile(rf"[a-z]+\.[a-z]+|{CHECKPOINT}/(manifest\.json|{DATA_FILE.pattern})")
+"""of members: plain names, and those of a checkpoint"""
 CHUNK = 1 << 20
 MOST_MANIFEST = 1 << 20
 MOST_BYTES = 1 << 40
@@ -65,11 +62,13 @@ def write_agent_file(path: Path, about: Mapping[str, Any], members: Mapping[str,
 class AgentFile:
     """An opened file, whose members are checked as they are read.
 
+    `beside` are the files that it may hold beside a checkpoint; None: any, which are not read.
     UserError if it is not such a file, damaged, or holds what it must not.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, beside: Collection[str] | None = None) -> None:
         self.path = path
+        self._beside = beside
         try:
             with _damage(path), zipfile.ZipFile(path) as archive:
                 members = archive.infolist()
@@ -139,7 +138,7 @@ class AgentFile:
         names = [member.filename for member in members if member.filename != MANIFEST]
         for member in members:
             name = member.filename
-            if name != MANIFEST and not NAMES.fullmatch(name):
+            if name != MANIFEST and not self._may_hold(name):
                 raise UserError(f"{self.path}: {name[:80]!r} does not belong into an agent's file")
             mode = member.external_attr >> 16
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
@@ -153,6 +152,10 @@ class AgentFile:
                 )
         if sorted(names) != sorted(self.sizes):
             raise UserError(f"{self.path}: its files must be those of its manifest, each once")
+
+    def _may_hold(self, name: str) -> bool:
+        expected = self._beside is None or "/" in name or name in self._beside
+        return expected and NAMES.fullmatch(name) is not None
 
     def _read(self, archive: zipfile.ZipFile, name: str) -> bytes:
         content = io.BytesIO()
