@@ -44,8 +44,8 @@ class AgentCore(ABC):
         seed: the source of all randomness.
         config: every hyperparameter, instead of a preset.
         threads: of torch and NumPy while it learns.
-        device: of its networks: "cpu", "cuda", "mps", or "auto", the first there is of the last
-            three; agents without networks have no use for it.
+        device: of its networks: "cpu", "cuda", "mps" or "auto", which is the first there is of
+            cuda, mps and cpu. Agents without networks have no use for it.
 
     The training loop calls `begin`, `decide`, `observe` and `train`, in the order that
     `vast.training.protocol` describes. The observation at a terminal state is never used: nothing

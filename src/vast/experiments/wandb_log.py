@@ -132,7 +132,7 @@ def _read(path: Path) -> WandbRun | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return WandbRun(str(content["project"]), str(content["id"]))
-    except FileNotFoundError:
+    except OSError:  # there is none; or no such directory, as the run will say
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} must hold a project and an id, but is damaged") from error
