@@ -67,6 +67,6 @@ def test_every_option_of_the_help_can_be_given_with_the_value_it_shows(
             given.append(name.replace("[no-]", "" if values == ["on"] else "no-"))
         else:
             given += [name, *values]
-    _, config = parse_train(["t-maze-2d", "--agent", agent, *given])
+    config = parse_train(["t-maze-2d", "--agent", agent, *given]).config
     assert config == default_run("t-maze-2d", agent, "cpu")
     assert len(given) > 20

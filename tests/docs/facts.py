@@ -13,12 +13,15 @@ from matplotlib.figure import Figure
 import vast
 from tests.docs.pages import blocks, text
 from vast.experiments.grids.run import wanted
+from vast.experiments.run_directory import read_config
 from vast.planning import SweepLog
 
 GRIDS = "docs/grids.md"
 READING = "docs/reading-a-table.md"
 SEQUENCES = "docs/replay-sequences.md"
 VIEWS = "docs/analysis.md"
+SHARING = "docs/sharing.md"
+TUNING = "docs/tuning.md"
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -75,9 +78,28 @@ def _grids(names: dict[str, Any], said: str) -> None:
     }
 
 
+def _sharing(names: dict[str, Any], said: str) -> None:
+    assert len(names["table"]) == len(names["agent"].table) > 0
+    assert names["agent"].steps == 400
+    assert not names["agent"].replay.has_frames
+
+
+def _tuning(names: dict[str, Any], said: str) -> None:
+    study = names["study"]
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "COMPLETE"]
+    assert [len(trial.intermediate_values) for trial in study.trials] == [3, 3]
+    assert study.best_value == max(trial.value for trial in study.trials) > 0
+    for trial in study.trials:
+        run = read_config(Path("runs/tuning", str(trial.number)))
+        assert run.settings.model.n_bits == trial.params["n_bits"]
+    assert said.strip() == f"{study.best_params} {study.best_value}"
+
+
 FACTS: dict[str, Callable[[dict[str, Any], str], None]] = {
     GRIDS: _grids,
     READING: _reading,
     SEQUENCES: _sequences,
+    SHARING: _sharing,
+    TUNING: _tuning,
     VIEWS: _views,
 }

@@ -67,9 +67,9 @@ def test_a_name_that_is_neither_old_nor_new_is_refused(tmp_path: Path) -> None:
 
 def test_plain_is_the_run_without_extensions_and_an_option_turns_one_on_again() -> None:
     usual = default_run("t-maze", "vast", "cpu")
-    _, plain = parse_train(["t-maze", "--plain"])
+    plain = parse_train(["t-maze", "--plain"]).config
     assert plain == replace(usual, settings=replace(usual.settings, extensions=()))
-    _, one = parse_train(["t-maze", "--plain", "--extensions.smoothing", "0.5"])
+    one = parse_train(["t-maze", "--plain", "--extensions.smoothing", "0.5"]).config
     assert one.settings.extensions == ExtensionsConfig(smoothing=0.5)
 
 

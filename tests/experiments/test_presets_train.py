@@ -71,7 +71,7 @@ def test_plain_vast_and_its_arms_train_on_every_task(
     worlds: tuple[str, Env, Env], changes: dict[str, Any], tmp_path: Path
 ) -> None:
     task, env, test_env = worlds
-    _, run = parse_train([task, "--plain"])
+    run = parse_train([task, "--plain"]).config
     assert run.settings == replace(default_run(task, "vast", "cpu").settings, extensions=())
     config = with_changes(run.settings, {**CUT_VAST, "training.burst": 2, **changes})
     assert_it_learns("vast", config, env, test_env, tmp_path)

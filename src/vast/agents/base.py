@@ -23,6 +23,7 @@ from vast.checks import at_least, fraction
 from vast.env_ids import made
 from vast.errors import UserError
 from vast.replay import Replay
+from vast.training.agent_file import load_saved
 from vast.training.callbacks import Callback, ShowProgress, StopWhen
 from vast.training.checkpoint import Checkpoint, checkpoint_errors, checkpoint_in
 from vast.training.plain import from_plain
@@ -113,12 +114,14 @@ class Agent(AgentCore):
 
     @classmethod
     def load(cls, path: str | Path, env: Env | str, **options: Any) -> Self:
-        """Return a saved agent, or that of a run directory, in an environment like its own.
+        """Return a saved agent, that of a run directory, or of a file that `vast export` wrote.
 
-        `options` are further arguments of the constructor, such as a user's own encoder.
+        The environment must be like its own. From a file without frames, it acts but cannot learn.
+
+        `options` are further arguments of the constructor, such as a user's own encoder, or the
+        device, which need not be the one that it was saved from.
         """
-        folder = checkpoint_in(Path(path))
-        state, frames = Checkpoint(folder).load()
+        state, frames, folder = load_saved(Path(path))
         with checkpoint_errors(folder):
             identity = state["identity"]
             if identity["agent"] != cls.name:
@@ -133,7 +136,7 @@ class Agent(AgentCore):
                 **options,
             )
             agent.trainer.load_state_dict(state, frames)
-        if folder != Path(path):
+        if folder == checkpoint_in(Path(path)) != Path(path):
             agent.run_directory = Path(path).resolve()
         return agent
 
@@ -171,7 +174,7 @@ class ReplayAgent(Agent):
         config, (weights, _) = self.config, seeds
         generator = torch.Generator().manual_seed(int(weights.generate_state(1)[0]))
         self.network = Network(
-            self.shape, config.history, self._n_outputs, config.network, generator
+            self.shape, config.history, self._n_outputs, config.network, generator, self.device
         )
         self._optimiser = NetworkOptimiser(
             self.network, config.learning_rate, config.betas, config.epsilon

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 
 from vast.agents.frame_stack import FrameStack
@@ -14,6 +15,7 @@ from vast.agents.registry import known_agents
 from vast.checks import at_least
 from vast.env_ids import made
 from vast.errors import UserError
+from vast.training.device import CPU, device_named
 from vast.training.exploration import epsilon_greedy, greedy
 from vast.training.plain import to_plain
 from vast.training.protocol import Env, FrameStore, Pose, StateDict
@@ -42,6 +44,8 @@ class AgentCore(ABC):
         seed: the source of all randomness.
         config: every hyperparameter, instead of a preset.
         threads: of torch and NumPy while it learns.
+        device: of its networks: "cpu", "cuda", "mps" or "auto", which is the first there is of
+            cuda, mps and cpu. Agents without networks have no use for it.
 
     The training loop calls `begin`, `decide`, `observe` and `train`, in the order that
     `vast.training.protocol` describes. The observation at a terminal state is never used: nothing
@@ -63,8 +67,13 @@ class AgentCore(ABC):
         *,
         config: Any = None,
         threads: int = 1,
+        device: str | torch.device = CPU,
     ) -> None:
         at_least(0, seed=seed)
+        self.device = device_named(device)
+        """where its networks are"""
+        self.device_name = str(device)
+        """as it was asked for"""
         self.env_id = env if isinstance(env, str) else None
         """by which it was told to make its environment"""
         if isinstance(env, str):

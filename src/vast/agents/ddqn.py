@@ -161,7 +161,7 @@ class PrioritizedDDQN(ReplayAgent):
         losses = F.huber_loss(
             errors, torch.zeros_like(errors), reduction="none", delta=config.max_error
         )
-        loss = (torch.from_numpy(drawn.weights).to(losses) * losses).mean()
+        loss = (network_state.tensor_like(drawn.weights, losses) * losses).mean()
         self._optimiser.descend(loss)
         sizes = network_state.array(errors.abs())
         self.ranks.set_priorities(drawn.numbers, sizes)
@@ -175,10 +175,11 @@ class PrioritizedDDQN(ReplayAgent):
         with torch.no_grad():
             best = self.network(after).argmax(1, keepdim=True)
             following = self.target(after).gather(1, best)[:, 0]
-            following[torch.from_numpy(steps.terminals)] = 0.0
-            targets = torch.from_numpy(steps.rewards).to(following)
+            ended = torch.from_numpy(steps.terminals).to(following.device)
+            following = following.masked_fill(ended, 0.0)
+            targets = network_state.tensor_like(steps.rewards, following)
             targets += self.config.discount * following
-        actions = torch.from_numpy(steps.actions)[:, None]
+        actions = torch.from_numpy(steps.actions).to(targets.device)[:, None]
         q: Tensor = self.network(before).gather(1, actions)[:, 0]
         return targets - q
 

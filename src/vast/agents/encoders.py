@@ -96,7 +96,9 @@ def trainable(encoder: StateEncoder) -> TrainableEncoder | None:
     """
     if not hasattr(encoder, "train"):
         return None
-    lacking = [name for name in TRAINING if not hasattr(encoder, name)]
+    # A property of its class need not be computed to be there.
+    kind = type(encoder)
+    lacking = [n for n in TRAINING if not hasattr(kind, n) and not hasattr(encoder, n)]
     if lacking:
         raise UserError(
             f"an encoder with train must also have {', '.join(lacking)}, "

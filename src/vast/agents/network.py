@@ -16,7 +16,10 @@ from vast.model.single import single_encoder
 
 
 class Network(nn.Module):
-    """Maps histories [B, k + 1, *shape] to [B, outputs]; weights are drawn from the generator."""
+    """Maps histories [B, k + 1, *shape] to [B, outputs]; weights are drawn from the generator.
+
+    They are drawn on its device, and then moved to `device`.
+    """
 
     def __init__(
         self,
@@ -25,6 +28,7 @@ class Network(nn.Module):
         outputs: int,
         config: NetworkConfig,
         generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> None:
         super().__init__()
         self.observations = Observations(shape)
@@ -34,6 +38,7 @@ class Network(nn.Module):
             generator,
             initialisation=config.initialisation,
         )
+        self.to(device or generator.device)
 
     def forward(self, histories: NDArray[Any]) -> Tensor:
         """Return the outputs."""
@@ -66,8 +71,9 @@ class NetworkOptimiser:
         self, network: Network, learning_rate: float, betas: tuple[float, float], epsilon: float
     ) -> None:
         self.network = network
+        fused = network_state.fuses(network.observations.mean.device)
         self._adam = torch.optim.Adam(
-            network.parameters(), learning_rate, betas, epsilon, fused=True
+            network.parameters(), learning_rate, betas, epsilon, fused=fused
         )
         network_state.start_moments(self._adam, network)
 

@@ -18,6 +18,7 @@ from vast.analysis.drawing import AGENT_COLOURS
 from vast.errors import UserError
 from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig
+from vast.training.device import CPU
 from vast.training.metrics import read_metrics
 from vast.training.plain import to_plain
 
@@ -174,7 +175,7 @@ def group(runs: Sequence[LoggedRun]) -> list[Arm]:
 def _identity(config: RunConfig) -> Any:
     """Return what runs of one arm have in common; a map file counts by its content."""
     own_map = "" if config.wad_sha256 else config.wad
-    return to_plain(replace(config, seed=0, steps=1, threads=1, wad=own_map), full=True)
+    return to_plain(replace(config, seed=0, steps=1, threads=1, device=CPU, wad=own_map), full=True)
 
 
 def agent_kind(config: RunConfig) -> str:

@@ -43,6 +43,7 @@ CHANGES: dict[str, Change] = {
     "goals punish, penalties reward": reverse_rewards,
     "the best goal is elsewhere": move_goal,
 }
+LEFT_OUT = "It needs the frames, which were left out when this run was exported."
 
 
 def views_of(folder: Path) -> tuple[list[Section], list[str]]:
@@ -144,6 +145,8 @@ def _one_run(folder: Path, view: Snapshot, summary: list[str]) -> Section:
     title = "One run from an arm never visited"
     if not len(view.values) or view.plan is None:
         return Section(title, note="The table is still empty.")
+    if view.replay is not None and not view.replay.has_frames:
+        return Section(title, note=LEFT_OUT)
     with open_readonly(folder) as run:
         agent = run.agent
         assert isinstance(agent, VaST)
@@ -234,6 +237,8 @@ def _gallery(view: Snapshot, states: States) -> Section:
     title = "States"
     if view.replay is None:
         return Section(title, note="This agent keeps no frames: there is nothing to show of them.")
+    if not view.replay.has_frames:
+        return Section(title, note=LEFT_OUT)
     if not len(states.frame_numbers):
         return Section(title, note="No frame has a state yet.")
     pictures = []

@@ -16,10 +16,7 @@ from vast.cli.completion import INSTALL, install
 from vast.cli.verbs import INTERRUPTED, VERBS, tell_end
 from vast.errors import UserError, unknown
 
-DESCRIPTION = (
-    "Variational State Tabulation: pixels to a table, and planning in it. "
-    "`vast --version` prints the version; `vast --install-completion` teaches your shell options."
-)
+DESCRIPTION = "Pixels to a table, and planning in it. See also --version, --install-completion."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -71,12 +68,13 @@ def _train(arguments: Sequence[str]) -> Callable[[], None]:
     """Parse the arguments of `vast train`, whose options depend on the first of them."""
     from vast.cli.train import parse_train
 
-    directory, config = parse_train(arguments)
+    asked = parse_train(arguments)
 
     def call() -> None:
         from vast.experiments import runs
 
-        tell_end(runs.train(directory, config), directory)
+        done = runs.train(asked.directory, asked.config, wandb=asked.wandb)
+        tell_end(done, asked.directory)
 
     return call
 

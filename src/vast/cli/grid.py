@@ -7,23 +7,24 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
+from vast.cli.arguments import Directories, Directory, File, Number, Numbers, shown
 from vast.errors import UserError
 
 
 def grid(
-    what: Annotated[str, tyro.conf.Positional],
-    scale: str | None = None,
-    seeds: tuple[int, ...] = (),
-    arms: tuple[str, ...] = (),
-    workers: int | None = None,
-    out: Path | None = None,
+    what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHAT")],
+    scale: Annotated[str | None, shown("cpu|paper")] = None,
+    seeds: Numbers = (),
+    arms: Annotated[tuple[str, ...], shown("NAME ...")] = (),
+    workers: Number = None,
+    out: Directory = None,
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
-    slurm: Path | None = None,
-    ray: str | None = None,
-    reuse: tuple[Path, ...] = (),
+    slurm: File = None,
+    ray: Annotated[str | None, shown("ADDRESS|local")] = None,
+    reuse: Directories = (),
     save_seconds: float = 60.0,
     leg_seconds: float = 300.0,
-    index: int | None = None,
+    index: Number = None,
 ) -> None:
     """Do all runs of an experiment, several at a time; again, to resume.
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import tyro
 
@@ -49,20 +49,35 @@ class TrainOptions:
     """what happens when: STEP:reverse, STEP:map=NAME, STEP:run=NAME"""
     threads: int = 1
     """of torch and NumPy"""
+    device: str = "cpu"
+    """of the networks: cpu, cuda, mps, or auto: the first there is of cuda, mps, cpu"""
+    wandb: str | None = None
+    """also log to this project at Weights & Biases, by default vast"""
     loop: LoopConfig = field(default_factory=LoopConfig)
     """test epochs and rows of metrics"""
 
 
+WANDB, PROJECT = "--wandb", "vast"
 SHARED = tuple(
     name.name
     for name in fields(TrainOptions)
-    if name.name not in ("config", "out", "plain", "task")
+    if name.name not in ("config", "out", "plain", "task", "wandb")
 )
 """what the options and a run's config have in common besides the task"""
 
 
-def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
-    """Return the directory and the config of the run that the arguments describe."""
+class Asked(NamedTuple):
+    """What the arguments ask for."""
+
+    directory: Path
+    config: RunConfig
+    wandb: str | None
+    """the project at Weights & Biases to log to"""
+
+
+def parse_train(arguments: Sequence[str]) -> Asked:
+    """Return the run that the arguments describe."""
+    arguments = _with_project(arguments)
     chosen, _ = tyro.cli(
         TrainOptions, args=_without_help(arguments), return_unknown_args=True, prog="vast train"
     )
@@ -89,7 +104,17 @@ def parse_train(arguments: Sequence[str]) -> tuple[Path, RunConfig]:
     )
     task = re.sub(r"[^\w.-]+", "-", config.task)
     name = f"{task}-{config.agent}-{config.preset}-{config.seed}"
-    return asked.out or Path("runs", name), config
+    return Asked(asked.out or Path("runs", name), config, asked.wandb)
+
+
+def _with_project(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the project after a bare --wandb."""
+    given: list[str] = []
+    for word, after in zip(arguments, [*arguments[1:], "-"], strict=True):
+        given.append(word)
+        if word == WANDB and after.startswith("-"):
+            given.append(PROJECT)
+    return given
 
 
 def options_class(agent: str) -> Any:

@@ -24,6 +24,8 @@ EVERYDAY = (
     "out",
     "interventions",
     "threads",
+    "device",
+    "wandb",
 )
 """options that everybody needs"""
 METAVARS = {
@@ -32,6 +34,7 @@ METAVARS = {
     "interventions": "STEP:WHAT ...",
     "wad": "FILE",
     "map": "NAME",
+    "wandb": "[PROJECT]",
 }
 """what an option takes that has no value unless it is given"""
 FLAGS = ("plain",)

@@ -9,6 +9,17 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
+from vast.cli.arguments import (
+    AgentFile,
+    Device,
+    Directory,
+    File,
+    Name,
+    Number,
+    RunDirectories,
+    RunDirectory,
+    Value,
+)
 from vast.cli.grid import grid
 from vast.errors import UserError, unknown
 
@@ -19,8 +30,10 @@ INTERRUPTED = 130
 
 
 def figure(
-    name: Annotated[str, tyro.conf.Positional],
-    source: Annotated[tuple[Path, ...], tyro.conf.arg(name="from")] = (),
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")],
+    source: Annotated[
+        tuple[Path, ...], tyro.conf.arg(name="from", metavar="DIR ...", help_behavior_hint="")
+    ] = (),
     out: Path = Path("figures"),
 ) -> None:
     """Draw a figure of the paper, as PNG and PDF.
@@ -42,7 +55,7 @@ def figure(
 def maze(
     action: Annotated[str, tyro.conf.Positional],
     file: Annotated[Path, tyro.conf.Positional],
-    out: Path | None = None,
+    out: File = None,
 ) -> None:
     """Turn a text maze into a Doom map, or draw it.
 
@@ -78,59 +91,109 @@ MAZE_ACTIONS = {"build": ".wad", "show": ".png"}
 
 
 def train() -> None:
-    """Train an agent on a task; `vast train --help` shows its options."""
+    """Train an agent on a task, or resume a run; see `vast train --help`."""
 
 
-def resume(directory: Annotated[Path, tyro.conf.Positional], steps: int | None = None) -> None:
+def resume(directory: RunDirectory, steps: Number = None, device: Device = None) -> None:
     """Resume a run where it stopped.
 
     Args:
         directory: the run directory
         steps: environment steps in all; by default those of the run's config
+        device: cpu, cuda, mps or auto; by default that of the run's config
     """
     from vast.experiments import runs
 
-    tell_end(runs.resume(directory, steps), directory)
+    tell_end(runs.resume(directory, steps, device), directory)
 
 
-def evaluate(directory: Annotated[Path, tyro.conf.Positional], steps: int = 1000) -> None:
+def evaluate(directory: RunDirectory, steps: int = 1000, device: Device = None) -> None:
     """Run a test epoch with a saved agent, and print one line of JSON.
 
     Args:
         directory: the run directory
         steps: length of the test epoch
+        device: cpu, cuda, mps or auto; by default the run's, or cpu if that is not here
     """
     import json
 
     from vast.experiments import runs
 
     at_least(1, steps=steps)
-    with runs.open_readonly(directory) as run:
+    with runs.open_readonly(directory, device) as run:
         epsilon = run.config.loop.eval_epsilon
         row = run.test_epoch(run.agent.steps, steps, epsilon)
         found = {"step": run.agent.steps, "steps": steps, "epsilon": epsilon, **row}
     print(json.dumps({name: None if value != value else value for name, value in found.items()}))
 
 
-def play(directory: Annotated[Path, tyro.conf.Positional], out: Path, steps: int = 1000) -> None:
+def play(directory: RunDirectory, out: Path, steps: int = 1000, device: Device = None) -> None:
     """Film a greedy episode of a saved agent.
 
     Args:
         directory: the run directory
         out: the video to write, FILE.mp4 or FILE.gif
         steps: at most; the episode may end before
+        device: cpu, cuda, mps or auto; by default the run's, or cpu if that is not here
     """
     from vast.experiments.films import film
 
     with _writing(out):
-        summary = film(directory, out, steps)
+        summary = film(directory, out, steps, device)
     print(f"wrote {out}: {summary}")
 
 
-def report(
-    directories: Annotated[tuple[Path, ...], tyro.conf.Positional], out: Path | None = None
+def export_agent(
+    directory: RunDirectory,
+    file: AgentFile,
+    with_replay: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
 ) -> None:
-    """Write one HTML file about one or more runs: curves, values, what-ifs, states, configuration.
+    """Write a trained agent as one file to share; loading it runs no code.
+
+    Args:
+        directory: the run directory
+        file: the file to write
+        with_replay: include the images seen, which are most of the bytes, so that it can be resumed
+    """
+    from vast.experiments.sharing import export_run
+
+    done = export_run(directory, file, with_replay=with_replay)
+    print(f"wrote {file}: step {done.step:,}, {_size(done.size)}, {_frames_of(done.has_frames)}")
+    if not done.has_frames:
+        print(f"  --with-replay adds the images, up to {_size(done.frame_bytes)}, to resume it")
+
+
+def import_agent(
+    file: AgentFile,
+    out: Directory = None,
+    allow_module: Name = None,
+) -> None:
+    """Make a run directory from a file that `vast export` wrote.
+
+    Args:
+        file: the file
+        out: the run directory to make; by default runs/FILE
+        allow_module: a module that may be imported, if the environment is in one
+    """
+    from vast.experiments.sharing import import_run
+
+    out = out or Path("runs", file.stem)
+    done = import_run(file, out, allow_module)
+    print(f"wrote {out}: step {done.step:,}, {_frames_of(done.has_frames)}")
+    for verb in ("eval", "report", "explore", *(["resume"] if done.has_frames else [])):
+        print(f"  vast {verb} {out}")
+
+
+def _frames_of(has_frames: bool) -> str:
+    return "with all frames" if has_frames else "without the images it saw"
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+def report(directories: RunDirectories, out: File = None) -> None:
+    """Write one HTML file about runs: curves, values, what-ifs, states, configuration.
 
     Args:
         directories: the run directories; a grid's directory stands for all its runs
@@ -152,13 +215,13 @@ def report(
 
 
 def compare(
-    directories: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    directories: RunDirectories,
     metric: str = "eval/reward_per_step",
     score: str = "last-third",
-    until: int | None = None,
-    threshold: float | None = None,
-    against: str | None = None,
-    json: Path | None = None,
+    until: Number = None,
+    threshold: Value = None,
+    against: Name = None,
+    json: File = None,
 ) -> None:
     """Compare the arms of runs or grids, with seeds as units (docs/statistics.md).
 
@@ -189,12 +252,12 @@ def compare(
 
 
 def explore(
-    directory: Annotated[Path, tyro.conf.Positional],
+    directory: RunDirectory,
     port: int = 0,
     open_page: Annotated[bool, tyro.conf.arg(name="open")] = True,
-    save_to: Path | None = None,
+    save_to: Directory = None,
 ) -> None:
-    """Look at the table of a run in the browser: states, values, what if, slow motion, drive.
+    """Look at a run's table in the browser: states, values, what if, replay.
 
     Args:
         directory: the run directory
@@ -268,6 +331,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "eval": evaluate,
     "play": play,
+    "export": export_agent,
+    "import": import_agent,
     "report": report,
     "compare": compare,
     "grid": grid,

@@ -8,6 +8,7 @@ from vast.checks import at_least, between
 from vast.experiments.interventions import parse_intervention
 from vast.experiments.own_env import AbsentEnv, OwnEnv
 from vast.tasks import Scale, make_env, task_named
+from vast.training.device import CPU, check_device_name
 from vast.training.loop_config import LoopConfig
 from vast.training.protocol import Env, Intervention
 
@@ -41,6 +42,8 @@ class RunConfig:
     """what happens when, as STEP:WHAT; WHAT is reverse, map=NAME or run=NAME"""
     threads: int = 1
     """of torch and NumPy; with another number, sums differ in their last digits"""
+    device: str = CPU
+    """of the networks: cpu, cuda, mps or auto; a run may be resumed on another one"""
     loop: LoopConfig = field(default_factory=LoopConfig)
     """test epochs and rows of metrics"""
     own_env: OwnEnv | None = None
@@ -53,6 +56,7 @@ class RunConfig:
         at_least(0, seed=self.seed)
         at_least(1, steps=self.steps)
         between(1, MOST_THREADS, threads=self.threads)
+        check_device_name(self.device)
         planned_interventions(self.interventions)
 
     def make_env(self, *, film: bool = False) -> Env:

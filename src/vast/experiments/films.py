@@ -27,12 +27,12 @@ Picture = NDArray[np.uint8]
 FORMATS = (".mp4", ".gif")
 
 
-def film(directory: Path, out: Path, steps: int) -> str:
+def film(directory: Path, out: Path, steps: int, device: str | None = None) -> str:
     """Write the video of one greedy episode, at most this many steps; return its summary."""
     if out.suffix not in FORMATS:
         raise UserError(f"a video must end in {' or '.join(FORMATS)}, got {out}")
     at_least(1, steps=steps)
-    with open_readonly(directory) as run:
+    with open_readonly(directory, device) as run:
         config = run.config
         env = config.make_env(film=True)
         try:

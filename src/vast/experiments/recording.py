@@ -121,6 +121,7 @@ def run_of(agent: Agent, steps: int) -> RunConfig:
         wad=place.wad,
         map=place.map,
         threads=agent.threads,
+        device=agent.device_name,
         loop=loop_of(scale),
         own_env=place.own_env,
     )

@@ -13,6 +13,7 @@ from vast.errors import UserError
 from vast.experiments.config import RunConfig
 from vast.experiments.old_configs import upgraded
 from vast.files import atomic_write
+from vast.training.device import CPU
 from vast.training.plain import first_difference, from_plain, to_plain
 
 FORMAT = "vast run"
@@ -137,13 +138,13 @@ def run_config(plain: Any) -> RunConfig:
 
 
 def require_same(there: RunConfig, here: RunConfig) -> None:
-    """Raise UserError unless two configs differ in the number of steps at most."""
+    """Raise UserError unless two configs differ in the number of steps and the device at most."""
     if there.wad_sha256 is None:
         here = replace(here, wad_sha256=None)
     elif here.wad_sha256 == there.wad_sha256:
         here = replace(here, wad=there.wad)
     difference = first_difference(
-        to_plain(replace(there, steps=1), full=True), to_plain(replace(here, steps=1), full=True)
+        *(to_plain(replace(each, steps=1, device=CPU), full=True) for each in (there, here))
     )
     if difference is not None:
         raise UserError(f"the directory holds another run: {difference}; choose another --out")

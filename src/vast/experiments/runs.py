@@ -17,6 +17,7 @@ from vast.experiments.interventions import parse_intervention
 from vast.experiments.lock import LOCK, locked, require_unlocked
 from vast.experiments.own_map import COPIES, hashed, map_copied, require_intact
 from vast.experiments.run_log import warnings_to
+from vast.experiments.wandb_log import logged, wandb_run
 from vast.training import global_rng
 from vast.training.actor import env_settings, set_env_settings
 from vast.training.callbacks import (
@@ -28,6 +29,7 @@ from vast.training.callbacks import (
     WriteMetrics,
 )
 from vast.training.checkpoint import CHECKPOINT, Checkpoint, checkpoint_errors
+from vast.training.device import available_or_cpu, device_named
 from vast.training.metrics import MetricsLog, check_rows, end_of_step
 from vast.training.progress import Progress
 from vast.training.protocol import Env, StateDict
@@ -158,6 +160,11 @@ class Run:
             self._require_past(state)
             self._trainer.load_state_dict(state, frames)
             self._offset = int(state["metrics_offset"])
+        if not getattr(self.agent.frame_store, "has_frames", True):
+            raise UserError(
+                f"{self.directory} cannot be resumed: its frames were left out when it was "
+                "exported; `vast export --with-replay` includes them"
+            )
         check_rows(self.directory / files.METRICS, self._offset)
         if self.config.steps < self.agent.steps:
             raise UserError(
@@ -213,7 +220,13 @@ def opened(directory: Path, config: RunConfig) -> Iterator[Run]:
             intervention.check(env)
         make = agent_named(config.agent).agent_class
         try:
-            agent = make(env, seed=config.seed, config=config.settings, threads=config.threads)
+            agent = make(
+                env,
+                seed=config.seed,
+                config=config.settings,
+                threads=config.threads,
+                device=config.device,
+            )
         except MemoryError as error:
             raise UserError(f"the agent's capacity must fit into memory: {error}") from error
         with closing(agent), closing(Run(directory, config, agent)) as run:
@@ -225,11 +238,15 @@ def train(
     config: RunConfig,
     stop: Callable[[], bool] = never,
     save_seconds: float | None = None,
+    wandb: str | None = None,
 ) -> bool:
     """Start a run, or resume the one in the directory; return False if it was interrupted.
 
-    `stop` is asked after each step, and interrupts it as a signal does.
+    `stop` is asked after each step, and interrupts it as a signal does. `wandb` is a project at
+    Weights & Biases; a run that is logged there goes on to be.
     """
+    device_named(config.device)
+    to = wandb_run(directory, wandb)
     config = hashed(config)
     require_unlocked(directory)
     require_place(directory, config)
@@ -240,9 +257,10 @@ def train(
         opened(directory, here) as run,
     ):
         run.restore()
-        files.write_config(directory, here)
-        begin_log()
-        return run.train(stop, save_seconds)
+        with logged(directory, here, to) as logging:
+            files.write_config(directory, here)
+            begin_log()
+            return run.train(stop, save_seconds, callbacks=logging)
 
 
 @contextmanager
@@ -293,9 +311,11 @@ def _lost_checkpoint(directory: Path) -> bool:
     return not there and saves.exists() and saves.stat().st_size > 0
 
 
-def resume(directory: Path, steps: int | None) -> bool:
+def resume(directory: Path, steps: int | None, device: str | None = None) -> bool:
     """Resume a run, up to `steps` in all; return False if it was interrupted."""
     config = files.read_config(directory)
+    steps = config.steps if steps is None else steps
+    config = replace(config, steps=steps, device=device or config.device)
     if config.own_env is not None:
         call = f"{agent_named(config.agent).agent_class.__name__}.load({str(directory)!r}, env)"
         raise UserError(
@@ -310,13 +330,14 @@ def resume(directory: Path, steps: int | None) -> bool:
             f"{'its checkpoint is gone' if lost else 'it was never saved'}; "
             f"to start over: vast train --config {directory} --out {out}"
         )
-    return train(directory, config if steps is None else replace(config, steps=steps))
+    return train(directory, config)
 
 
 @contextmanager
-def open_readonly(directory: Path) -> Iterator[Run]:
-    """Yield a run as it was last saved, to look at."""
+def open_readonly(directory: Path, device: str | None = None) -> Iterator[Run]:
+    """Yield a run as it was last saved, to look at; by default on its own device, if it is here."""
     config = files.read_config(directory)
+    config = replace(config, device=device or available_or_cpu(config.device))
     with opened(directory, config) as run:
         run.load_agent()
         with limited_threads(config.threads):

@@ -8,7 +8,8 @@ import numpy as np
 from vast.errors import UserError
 from vast.files import atomic_write
 from vast.planning import TransitionTable
-from vast.training.checkpoint import Checkpoint, checkpoint_errors, checkpoint_in
+from vast.training.agent_file import load_saved
+from vast.training.checkpoint import checkpoint_errors
 
 FILE = ".npz"
 """what the name of a table saved alone ends with"""
@@ -26,12 +27,12 @@ def save_table(table: TransitionTable, path: str | Path) -> None:
 def load_table(directory: str | Path) -> TransitionTable:
     """Return the table of a run directory, of a directory that `Agent.save` wrote, or of a file.
 
-    It is a copy: changes do not reach the checkpoint. A file is what `save_table` wrote.
+    It is a copy: changes do not reach the checkpoint. A file is what `save_table` or `vast export`
+    wrote.
     """
     if Path(directory).suffix == FILE:
         return _load_file(Path(directory))
-    folder = checkpoint_in(Path(directory))
-    state, _ = Checkpoint(folder).load()
+    state, _, folder = load_saved(Path(directory))
     with checkpoint_errors(folder):
         saved = state["agent"].get("table")
         if saved is None:

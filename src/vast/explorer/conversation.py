@@ -136,7 +136,7 @@ class Conversation:
     def _frame_kind(self) -> list[int]:
         if self._view.replay is None or not len(self._view.states.frame_numbers):
             return []
-        return list(self._view.replay.frames(self._view.states.frame_numbers[:1]).shape[1:])
+        return list(self._view.replay.frame_shape)
 
     def _place_arrays(self, start: int) -> Arrays:
         places = self._what_if.places

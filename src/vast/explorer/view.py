@@ -56,7 +56,7 @@ class View:
 
     def frames(self, row: int, start: int, count: int) -> NDArray[Any]:
         """Return some of the frames that a state holds, oldest first."""
-        if self.replay is None or row >= len(self.states):
+        if self.replay is None or not self.replay.has_frames or row >= len(self.states):
             return np.empty((0,))
         numbers = self.states.frames(row)[start : start + count]
         return self.replay.frames(numbers) if len(numbers) else np.empty((0,))

@@ -16,10 +16,10 @@ from torch.nn.functional import softplus
 
 def logistic_noise(like: Tensor, generator: torch.Generator) -> Tensor:
     """Return L, one independent draw for each entry of `like`."""
-    u = torch.rand(like.shape, generator=generator, dtype=like.dtype, device=like.device)
+    u = torch.rand(like.shape, generator=generator, dtype=like.dtype, device=generator.device)
     # u is 0 once in 2**24 draws in single precision: without eps, training on batches of 128
     # samples of 32 bits would meet an infinite L within a few thousand steps.
-    return torch.logit(u, eps=torch.finfo(u.dtype).eps / 2)
+    return torch.logit(u.to(like.device), eps=torch.finfo(u.dtype).eps / 2)
 
 
 def sample(location: Tensor, temperature: float, generator: torch.Generator) -> Tensor:

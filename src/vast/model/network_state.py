@@ -17,6 +17,9 @@ from vast.errors import UserError
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """what Adam keeps for each parameter that has ever had a gradient"""
 
+FUSED = ("cpu", "cuda", "mps")
+"""devices on which PyTorch has Adam as one operation"""
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -24,6 +27,19 @@ def array(tensor: Tensor) -> NDArray[Any]:
     """Return a copy of a tensor as an array."""
     copy: NDArray[Any] = tensor.detach().cpu().numpy().copy()
     return copy
+
+
+def tensor_like(values: NDArray[Any], like: Tensor) -> Tensor:
+    """Return an array as a tensor of another one's type, on its device.
+
+    Converted before it is moved: not every device has double precision.
+    """
+    return torch.from_numpy(values).to(like.dtype).to(like.device)
+
+
+def fuses(device: torch.device) -> bool:
+    """Tell whether PyTorch has Adam as one operation on a device."""
+    return device.type in FUSED
 
 
 def require_finite_gradient(module: nn.Module, loss: Tensor, limit: float | None = None) -> None:
@@ -105,10 +121,10 @@ def check(saved: Mapping[str, Any], expected: Mapping[str, Tensor | int]) -> Non
     for name, current in expected.items():
         found = np.asarray(saved[name])
         if isinstance(current, Tensor):
-            wanted = array(current)
-            if found.shape != wanted.shape or found.dtype != wanted.dtype:
+            dtype = torch.empty(0, dtype=current.dtype).numpy().dtype
+            if found.shape != current.shape or found.dtype != dtype:
                 raise ValueError(
-                    f"saved model: {name} must be {wanted.dtype}{list(wanted.shape)}, "
+                    f"saved model: {name} must be {dtype}{list(current.shape)}, "
                     f"got {found.dtype}{list(found.shape)}"
                 )
         elif found.shape != () or found.dtype.kind not in "iu":

@@ -60,11 +60,11 @@ class Observations(nn.Module):
     def frames(self, observations: NDArray[Any]) -> Tensor:
         """Return observations [N, *shape] as frames [N, *frame]."""
         self.check(observations)
-        x = torch.from_numpy(np.ascontiguousarray(observations)).to(self.mean.device)
+        x = torch.from_numpy(np.ascontiguousarray(observations))
         if not self.is_image:
-            return x.to(self.mean.dtype)
-        # Rearranged as bytes, which take a quarter of the memory of floats.
-        x = x.movedim(-1, 1).contiguous(memory_format=self.memory_format)
+            return x.to(self.mean.dtype).to(self.mean.device)
+        # Moved and rearranged as bytes, which take a quarter of the memory of floats.
+        x = x.to(self.mean.device).movedim(-1, 1).contiguous(memory_format=self.memory_format)
         return x.to(self.mean.dtype).div_(255)
 
     def standardised(self, frames: Tensor) -> Tensor:

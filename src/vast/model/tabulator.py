@@ -40,7 +40,8 @@ class Tabulator:
     """Owns the networks and their optimiser; knows nothing of rewards or tables.
 
     `shape` is that of one observation: (rows, columns, channels) of bytes, or (n,) floats. All
-    random numbers come from the generator, whose device is that of the networks.
+    random numbers come from the generator, on the CPU, wherever the networks are: so weights begin
+    alike on every `device`, and what is saved on one can be loaded on another.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Tabulator:
         config: ModelConfig,
         generator: torch.Generator,
         dtype: torch.dtype = torch.float32,
+        device: torch.device | None = None,
     ) -> None:
         self.shape = tuple(shape)
         self.n_actions = n_actions
@@ -57,13 +59,14 @@ class Tabulator:
         self.generator = generator
         self.steps = 0
         """training steps done"""
-        self.model = Model(self.shape, n_actions, config, generator, dtype)
+        self.device = device or generator.device
+        self.model = Model(self.shape, n_actions, config, generator, dtype).to(self.device)
         self._optimiser = torch.optim.Adam(
             self.model.parameters(),
             config.learning_rate,
             config.betas,
             config.epsilon,
-            fused=True,
+            fused=network_state.fuses(self.device),
         )
         network_state.start_moments(self._optimiser, self.model)
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
@@ -77,7 +80,7 @@ class Tabulator:
     @property
     def on_cpu(self) -> bool:
         """Whether its networks are in main memory."""
-        return self.generator.device.type == "cpu"
+        return self.device.type == "cpu"
 
     # --- learning ---------------------------------------------------------------------------------
 

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from vast.replay.poses import Pose, Poses
 from vast.replay.ring import Numbers, Ring, require_count
 from vast.replay.state_checks import as_number
-from vast.replay.stores import PER_COMPRESSED_FRAME, CompressedStore, Pixels, RawStore, Store
+from vast.replay.stores import (
+    ABSENT,
+    PER_COMPRESSED_FRAME,
+    AbsentStore,
+    CompressedStore,
+    Pixels,
+    RawStore,
+    Store,
+)
 
 
 def estimate_bytes(
@@ -41,6 +49,11 @@ class Frames:
         kind = CompressedStore if compressed else RawStore
         self._store: Store = kind(ring.capacity, self.shape, self.dtype)
         self.poses = Poses(ring)
+
+    @property
+    def are_here(self) -> bool:
+        """Whether frames can be read; they may have been left out of a file."""
+        return not isinstance(self._store, AbsentStore)
 
     def check(self, observation: ArrayLike) -> Pixels:
         """Return an observation as an array; ValueError if its shape or type is wrong."""
@@ -98,6 +111,8 @@ class Frames:
         new = Frames(ring, self.shape, self.dtype, self.compressed)
         found = np.zeros(len(ring), np.bool_)
         for piece in pieces:
+            if ABSENT in piece:
+                new._store = AbsentStore()
             first = as_number(piece, "frames_first")
             count = new._store.count(piece)
             low, high = max(first, ring.oldest), min(first + count, ring.end)

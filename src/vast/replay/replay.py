@@ -191,6 +191,16 @@ class Replay:
         """
         return self._frames.poses.read(self._ring.stored(numbers))
 
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """Of one frame."""
+        return self._frames.shape
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether its frames are here; they may have been left out of a file."""
+        return self._frames.are_here
+
     def histories(self, numbers: ArrayLike) -> NDArray[Any]:
         """Return the encoder's input for each frame i, o[i-k : i] as [n, k + 1, *shape]."""
         return self._sampler.histories(numbers)

@@ -9,13 +9,19 @@ import lz4.block
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.errors import UserError
 from vast.replay.ring import Numbers
-from vast.replay.state_checks import as_array
+from vast.replay.state_checks import as_array, as_number
 
 Pixels = NDArray[Any]
 
 PER_COMPRESSED_FRAME = sys.getsizeof(b"") + 8
 """bytes that Python needs for a bytes object and a reference to it"""
+
+
+ABSENT = "frames_absent"
+"""how many frames were left out of a piece"""
+PACKED = ("frames_raw", "frames_lz4", "frames_lengths")
 
 
 class Store(Protocol):
@@ -143,3 +149,43 @@ class CompressedStore:
     def _put(self, slot: int, block: bytes) -> None:
         self._used += len(block) - len(self._blocks[slot])
         self._blocks[slot] = block
+
+
+class AbsentStore:
+    """In place of frames that were left out: how many there were is known, and no more."""
+
+    def write(self, slot: int, frame: Pixels) -> None:
+        """Refuse: what was learned from the other frames could not be revised."""
+        raise self._absent("to learn")
+
+    def read(self, slots: Numbers) -> Pixels:
+        """Refuse."""
+        raise self._absent("to look at them")
+
+    def pack(self, slots: Numbers) -> dict[str, Pixels]:
+        """Return how many there are."""
+        return {ABSENT: np.array(len(slots), np.int64)}
+
+    def count(self, packed: Mapping[str, Any]) -> int:
+        """Return how many frames were left out."""
+        return as_number(packed, ABSENT)
+
+    def unpack(self, packed: Mapping[str, Any], keep: slice, slots: Numbers) -> None:
+        """Do nothing."""
+
+    def estimate_bytes(self, stored: int) -> int:
+        """Return 0."""
+        return 0
+
+    @staticmethod
+    def _absent(why: str) -> UserError:
+        return UserError(
+            f"{why}, an agent needs its frames, which were left out when it was exported: "
+            "use `vast export --with-replay`"
+        )
+
+
+def without_pixels(piece: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """Return a piece of frames without the frames; their poses stay."""
+    kept = {name: value for name, value in piece.items() if name not in PACKED}
+    return {**kept, ABSENT: np.array(count, np.int64)}

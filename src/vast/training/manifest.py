@@ -86,11 +86,18 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a checkpoint: there is no such directory")
     try:
-        content = json.loads((folder / MANIFEST).read_bytes())
+        text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
         raise UserError(f"{folder} is not a checkpoint: it has no {MANIFEST}") from None
     except OSError as error:
         raise UserError(f"cannot read {folder / MANIFEST}: {error.strerror}") from error
+    return manifest_from(text, folder)
+
+
+def manifest_from(text: bytes, folder: Path) -> Manifest:
+    """Return the manifest of a checkpoint from its text; UserError unless it is intact."""
+    try:
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"checkpoint {folder}: {MANIFEST} is damaged") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:

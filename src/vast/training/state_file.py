@@ -38,7 +38,7 @@ def write_state(file: IO[bytes], state: StateDict) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_state(path: Path) -> StateDict:
+def read_state(path: Path | IO[bytes]) -> StateDict:
     """Read a state; ValueError if the file is damaged, OSError if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from vast.agents.base import ReplayAgent, Values
@@ -13,6 +12,7 @@ from vast.agents.nearest import Keys, Rows
 from vast.agents.nec.config import NECConfig
 from vast.agents.nec.dictionary import Dictionary
 from vast.agents.nec.returns import Returns, Step
+from vast.model import network_state
 from vast.training.protocol import Pose, StateDict
 
 
@@ -121,7 +121,7 @@ class NEC(ReplayAgent):
         slots = batch % self.config.replay
         queries = self.network(self.replay.histories(batch))
         q, lookups = self.dictionary.estimates(queries, self._action[slots].astype(np.int64))
-        targets = torch.from_numpy(self._target[slots]).to(q)
+        targets = network_state.tensor_like(self._target[slots], q)
         loss = (q - targets).square().mean()
         self._optimiser.descend(loss)
         self.dictionary.descend(lookups, self.config.memory_rate * self.config.batch)

@@ -15,6 +15,7 @@ from torch import Tensor
 from vast.agents.config import InvertedSearch
 from vast.agents.nearest import Keys, Rows
 from vast.agents.neighbours import KeyValueMemory
+from vast.model.network_state import tensor_like
 
 
 def estimate(queries: Tensor, keys: Tensor, values: Tensor, delta: float) -> Tensor:
@@ -109,12 +110,13 @@ class Dictionary:
             lookup = GradientLookup(
                 a,
                 rows,
-                torch.from_numpy(memory.keys(rows)).to(queries).requires_grad_(),
-                torch.from_numpy(memory.values(rows)).to(queries).requires_grad_(),
+                tensor_like(memory.keys(rows), queries).requires_grad_(),
+                tensor_like(memory.values(rows), queries).requires_grad_(),
             )
             lookups.append(lookup)
-            read = estimate(queries[which], lookup.keys, lookup.values, self.delta)
-            q = q.index_put((torch.from_numpy(which),), read)
+            at = torch.from_numpy(which).to(queries.device)
+            read = estimate(queries[at], lookup.keys, lookup.values, self.delta)
+            q = q.index_put((at,), read)
         return q, lookups
 
     def descend(self, lookups: Sequence[GradientLookup], rate: float) -> None:
@@ -126,8 +128,8 @@ class Dictionary:
             order = np.argsort(rows, axis=None, kind="stable")
             moved, start = np.unique(rows.ravel()[order], return_index=True)
             # the sums over all lookups that share a neighbour
-            by_key = _sums(keys.grad.flatten(0, 1).numpy()[order], start)
-            by_value = _sums(values.grad.flatten().numpy()[order], start)
+            by_key = _sums(keys.grad.flatten(0, 1).cpu().numpy()[order], start)
+            by_value = _sums(values.grad.flatten().cpu().numpy()[order], start)
             memory.move(moved, (memory.keys(moved) - rate * by_key).astype(np.float32))
             memory.set_values(moved, memory.values(moved) - rate * by_value)
             memory.touch(rows[:, ::-1].ravel())

@@ -83,7 +83,9 @@ class VaST(TableAgent):
 
     def _make_encoder(self, seed: np.random.SeedSequence) -> Tabulator:
         generator = torch.Generator().manual_seed(int(seed.generate_state(1)[0]))
-        return Tabulator(self.shape, self.n_actions, self.config.model, generator)
+        return Tabulator(
+            self.shape, self.n_actions, self.config.model, generator, device=self.device
+        )
 
     def _make_job_trainer(self) -> JobTrainer:
         """Return what does the training steps."""

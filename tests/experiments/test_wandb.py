@@ -1,0 +1,134 @@
+"""`vast train --wandb`, with the real package in its offline mode: nothing is sent anywhere."""
+
+import json
+import math
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.experiments.conftest import Refused
+from tests.experiments.sameness import rows
+from vast.cli.train import parse_train
+from vast.experiments import wandb_log
+
+DEBUG = ("train", "gym:CartPole-v1", "--preset", "debug", "--out", "run")
+
+
+@pytest.fixture
+def server() -> Iterator[socket.socket]:
+    """Return a socket that listens where the package believes its server to be."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+
+
+def vast_in(folder: Path, server: socket.socket, *words: str) -> str:
+    """Run the command in a process whose home is elsewhere; return what it said to stderr."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    address = f"http://127.0.0.1:{server.getsockname()[1]}"
+    kept = {name: os.environ[name] for name in ("PATH", "OMP_NUM_THREADS") if name in os.environ}
+    environment = {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # of compiled functions
+        "WANDB_MODE": "offline",
+        "WANDB_BASE_URL": address,
+        "HTTPS_PROXY": address,
+    }
+    command = [sys.executable, "-c", "from vast.cli import main; main()", *words]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def logged_in(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the rows and the config of the offline files of a run, in the order of their time."""
+    from wandb.proto import wandb_internal_pb2
+    from wandb.sdk.internal.datastore import DataStore
+
+    messages: Any = wandb_internal_pb2  # made at run time, without types
+    found: list[dict[str, Any]] = []
+    config: dict[str, Any] = {}
+    for file in sorted((folder / "wandb").glob("offline-run-*/run-*.wandb")):
+        store: Any = DataStore()
+        store.open_for_scan(str(file))
+        while (data := store.scan_data()) is not None:
+            record = messages.Record()
+            record.ParseFromString(data)
+            kind = record.WhichOneof("record_type")
+            if kind == "history":
+                items = record.history.item
+                row = {i.key or i.nested_key[0]: json.loads(i.value_json) for i in items}
+                found.append({name: row[name] for name in row if not name.startswith("_")})
+            elif kind == "run":
+                config = {i.key: json.loads(i.value_json) for i in record.run.config.update}
+        store.close()
+    return found, config
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_rows_and_config_are_logged_and_a_resumed_run_goes_on(
+    tmp_path: Path, server: socket.socket
+) -> None:
+    vast_in(tmp_path, server, *DEBUG, "--steps", "200", "--wandb")
+    run = tmp_path / "run"
+    to = json.loads((run / "wandb.json").read_text("utf-8"))
+    assert to["project"] == "vast"
+    vast_in(tmp_path, server, "resume", "run", "--steps", "400")
+    assert json.loads((run / "wandb.json").read_text("utf-8")) == to
+    names = [path.name for path in (run / "wandb").glob("offline-run-*")]
+    assert len(names) == 2
+    assert all(name.endswith(f"-{to['id']}") for name in names)
+
+    logged, config = logged_in(run)
+    written = [
+        {name: value for name, value in row.items() if value is not None and math.isfinite(value)}
+        for row in rows(run)
+    ]
+    assert [{n: row[n] for n in row if n != "wall_seconds"} for row in logged] == written
+    assert config["task"] == "gym:CartPole-v1"
+    assert config["settings"]["planning"]["discount"] == 0.99
+    assert config["device"] == "cpu"
+
+    with pytest.raises(BlockingIOError):  # nobody has called
+        server.accept()
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "home"}
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_the_project_may_be_named_or_not() -> None:
+    assert parse_train(["t-maze-2d", "--wandb", "mine"]).wandb == "mine"
+    assert parse_train(["t-maze-2d", "--wandb"]).wandb == "vast"
+    assert parse_train(["t-maze-2d", "--wandb", "--seed", "3"]).wandb == "vast"
+    assert parse_train(["t-maze-2d"]).wandb is None
+    assert parse_train(["t-maze-2d"]).config == parse_train(["t-maze-2d", "--wandb"]).config
+
+
+def test_without_the_package_its_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, refused: Refused
+) -> None:
+    monkeypatch.setattr(wandb_log, "find_spec", lambda name: None)
+    said = refused(*DEBUG, "--wandb")
+    assert said == (
+        "vast: to log to Weights & Biases, install its package: pip install 'vast-rl[wandb]'\n"
+    )
+
+
+def test_a_run_stays_in_its_project(tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "wandb.json").write_text('{"project": "one", "id": "a"}', "utf-8")
+    said = refused(*DEBUG, "--wandb", "two")
+    assert "run is logged to the project 'one' already, got 'two'" in said
+    (tmp_path / "run" / "wandb.json").write_text("{", "utf-8")
+    assert "run/wandb.json must hold a project and an id" in refused(*DEBUG, "--wandb")
