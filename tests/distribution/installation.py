@@ -15,6 +15,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input")
 
@@ -69,7 +70,7 @@ def linked(site: Path, folder: Path, extras: Iterable[str]) -> Path:
         for name in names - {"__pycache__"}:
             link = folder / name
             if not link.exists():
-                link.symlink_to(found.locate_file(name))
+                link.symlink_to(str(found.locate_file(name)))
     return folder
 
 
@@ -84,8 +85,9 @@ def requirements(root: Distribution, extras: Iterable[str]) -> Iterator[Distribu
             if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
                 continue
             for more in ("", *wanted.extras):
-                if (wanted.name.lower(), more) not in done:
-                    done.add((wanted.name.lower(), more))
+                asked = canonicalize_name(wanted.name), more
+                if asked not in done:
+                    done.add(asked)
                     found = distribution(wanted.name)
                     waiting.append((found, more))
                     yield found
