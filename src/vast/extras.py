@@ -41,8 +41,8 @@ def require(extra: str | None, what: str) -> None:
 
 
 @contextmanager
-def required(extra: str, what: str) -> Iterator[None]:
-    """Import what `what` requires in this context: UserError if it is not installed."""
+def importing(extra: str, what: str) -> Iterator[None]:
+    """Make the import of an extra in this context a UserError if it is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:

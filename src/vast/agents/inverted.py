@@ -20,9 +20,9 @@ from vast.agents.nearest import (
     move_in_lists,
     search_lists,
 )
-from vast.extras import required
+from vast.extras import importing
 
-with required("nec", "an inverted file"):
+with importing("nec", "an inverted file"):
     import faiss
 
 ROUNDS = 10

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from vast.envs.compiled import compiled
 from vast.errors import UserError, unknown
-from vast.extras import required
+from vast.extras import importing
 
-with required("atari", "an Atari environment"):
+with importing("atari", "an Atari environment"):
     from ale_py import Action as Action  # also for pong.py
     from ale_py import ALEInterface, ALEState, LoggerMode, roms
 

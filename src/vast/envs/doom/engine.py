@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from vast.envs.doom.guard import Pulse, new_folder, note_instance, remove_folder
 from vast.envs.doom.pose import pose_commands, pose_wad
 from vast.envs.doom.textures import game_folder
-from vast.extras import required
+from vast.extras import importing
 
-with required("doom", "a Doom environment"):
+with importing("doom", "a Doom environment"):
     import vizdoom as vzd
 
 ACTION_REPEAT = 4

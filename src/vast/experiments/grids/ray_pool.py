@@ -25,7 +25,7 @@ from vast.experiments.grids.leg import (
 )
 from vast.experiments.grids.pool import Attempt, described
 from vast.experiments.run_directory import CONFIG, versions
-from vast.extras import required
+from vast.extras import importing
 from vast.training.checkpoint import CHECKPOINT
 from vast.training.manifest import DATA_FILE, read_manifest
 
@@ -193,7 +193,7 @@ def connected(address: str, cores: int) -> Any:
     """
     # Before the import: no statistics on how Ray is used are sent anywhere.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    with required("ray", "--ray"):
+    with importing("ray", "--ray"):
         import ray
         import ray.exceptions
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
