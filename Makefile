@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Small networks are fastest with one thread, and tests that run side by side must not share theirs.
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo test test-long check docs bench soak clean
+.PHONY: demo test test-long check docs dist bench soak clean
 
 demo: $(READY)  ## learn the T-maze from pixels, play the run of Fig. 1C, name the report and the explorer
 	$(BIN)/vast train t-maze --preset cpu --out runs/demo
@@ -32,6 +32,10 @@ check: $(READY)  ## fast feedback while working
 docs: $(READY)  ## the documentation as a site, site/index.html; a dead link is an error
 	$(BIN)/python -m zensical build --strict --clean
 
+dist: $(READY)  ## the sdist and the wheel, in dist/, as a release has them
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+
 bench: $(READY)  ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks.planning
 	$(BIN)/python -m benchmarks.envs
@@ -49,5 +53,5 @@ soak: $(READY)  ## half an hour of random kills, hung engines and full disks; se
 	$(BIN)/python -m tests.soak
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .cache figures site
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .cache dist figures site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

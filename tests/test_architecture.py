@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "vast"
 
-TOOLS = {"errors", "checks", "files", "lazy", "kernel_cache", "env_ids"}
+TOOLS = {"errors", "checks", "files", "lazy", "kernel_cache", "env_ids", "extras"}
 """small modules at the bottom that every room may use"""
 ALLOWED = {
     "planning": set(),

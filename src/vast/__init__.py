@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LSH", "MFEC", "NEC", "PrioritizedDDQN", "VaST", "load_table"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __getattr__ = lazy_names(
     __name__,
     {

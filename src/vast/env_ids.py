@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 
 from vast.errors import UserError
+from vast.extras import EXTRAS, missing
 
 Env = gymnasium.Env[Any, Any]
 
@@ -23,6 +24,9 @@ def made(env_id: str, **options: Any) -> Env:
         registered = env_id.rpartition(":")[2] in gymnasium.registry
         if isinstance(error, gymnasium.error.Error) and not registered:
             raise _unknown(env_id) from error
+        for extra, (module, _) in EXTRAS.items():
+            if _lacks(error, module):
+                raise missing(extra, f"the environment {env_id}") from error
         raise UserError(f"cannot make the environment {env_id}: {_line(error)}") from error
 
 
@@ -36,6 +40,12 @@ def _unknown(env_id: str) -> UserError:
         f"unknown environment {env_id!r}: must be the id of a registered Gymnasium environment"
         f"{hint}"
     )
+
+
+def _lacks(error: BaseException, module: str) -> bool:
+    """Tell whether a module that is not installed is why something failed."""
+    cause = error.__cause__ or error  # Gymnasium raises an error of its own for a module of an id
+    return isinstance(cause, ModuleNotFoundError) and cause.name == module
 
 
 def _line(error: Exception) -> str:

@@ -10,6 +10,7 @@ import gymnasium
 
 from vast.env_ids import Env, made
 from vast.errors import UserError, unknown
+from vast.extras import require
 
 MAZE_FILE = ".maze"
 """what the name of a text maze ends with, which is a task as well"""
@@ -69,6 +70,8 @@ class Task:
     """what the class is made with; a Doom maze: which maze, and the rules of the task"""
     best_return: float | None = None
     """of the shortest path, where every episode starts at the same place"""
+    extra: str | None = None
+    """what it requires beyond a plain installation: the name of an extra of the package"""
 
     def __post_init__(self) -> None:
         words = ("name", "env", "entry_point", "about")
@@ -86,6 +89,10 @@ class Task:
         if preset not in scales:
             raise unknown("preset", preset, scales)
         return scales[preset]
+
+    def require_parts(self) -> None:
+        """Raise UserError if it requires an extra that is not installed."""
+        require(self.extra, f"the task {self.name}")
 
     @property
     def is_doom(self) -> bool:
@@ -121,7 +128,16 @@ def maze_task(
     """Return a task in one of the package's Doom mazes."""
     options = {"task_name": name, "maze": maze, "rules": dict(rules)}
     return Task(
-        name, env, DOOM, about, (60, 80, 3), paper, cpu, options=options, best_return=best_return
+        name,
+        env,
+        DOOM,
+        about,
+        (60, 80, 3),
+        paper,
+        cpu,
+        options=options,
+        best_return=best_return,
+        extra="doom",
     )
 
 
@@ -202,6 +218,7 @@ TASKS = by_name(
             paper=Scale(5_000_000, eval_every=50_000, eval_steps=10_000),
             # An hour or more; a game takes some 1000 to 4000 steps, and a test epoch several games.
             cpu=Scale(2_000_000, eval_every=100_000, eval_steps=10_000),
+            extra="atari",
         ),
     )
 )
@@ -245,6 +262,7 @@ def _maze_file_task(name: str) -> Task:
         paper=Scale(1_000_000),
         cpu=minutes(150_000),
         options=OWN_MAZE_OPTIONS,
+        extra="doom",
     )
 
 
@@ -276,6 +294,7 @@ def make_env(
 ) -> Env:
     """Return a task's environment, on the user's own map file if one is given."""
     task = task_named(name)
+    task.require_parts()
     options: dict[str, Any] = {}
     if film:
         if not task.is_filmed:

@@ -1,10 +1,11 @@
 """Hyperparameters that agents have in common; the defaults are the paper's, for 3D navigation."""
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from vast.checks import at_least, below_one, fits, one_of, positive
 from vast.errors import UserError
+from vast.extras import require
 from vast.model.config import NetworkConfig
 from vast.replay.resizing import Pooling
 from vast.training.exploration import ExplorationConfig
@@ -79,6 +80,15 @@ class NeighbourConfig(AgentConfig):
         if self.index == "exact":
             return None
         return InvertedSearch(self.index_from, self.lists, self.probes)
+
+
+def require_parts(config: Any) -> None:
+    """Raise UserError if an agent with this config requires an extra that is not installed.
+
+    Not when a memory becomes large enough for it, which may be hours later.
+    """
+    if isinstance(config, NeighbourConfig) and config.index == "inverted":
+        require("nec", "the index 'inverted'")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from vast.agents.config import require_parts
 from vast.agents.frame_stack import FrameStack
 from vast.agents.registry import known_agents
 from vast.checks import at_least
@@ -88,6 +89,7 @@ class AgentCore(ABC):
             if not isinstance(config, self.config_class):
                 raise UserError(f"config must be a {self.config_class.__name__}, got {config!r}")
             preset = CUSTOM
+        require_parts(config)
         self.config = config
         self.preset = preset
         """that gave its hyperparameters"""

@@ -8,7 +8,6 @@ from the keys. The centroids are those of k-means, by faiss (Douze et al. 2024).
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import faiss
 import numpy as np
 
 from vast.agents.nearest import (
@@ -21,6 +20,10 @@ from vast.agents.nearest import (
     move_in_lists,
     search_lists,
 )
+from vast.extras import importing
+
+with importing("nec", "an inverted file"):
+    import faiss
 
 ROUNDS = 10
 """iterations of k-means"""

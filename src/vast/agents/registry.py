@@ -27,6 +27,8 @@ class AgentSpec:
     agent: str
     config: str
     presets: str
+    extra: str | None = None
+    """which extra of the package its search for neighbours requires, but in the preset `debug`"""
 
     @property
     def agent_class(self) -> "type[Agent]":
@@ -68,12 +70,14 @@ AGENTS = {
         "vast.agents.mfec:MFEC",
         "vast.agents.mfec:MFECConfig",
         "vast.agents.mfec:preset",
+        extra="nec",
     ),
     "nec": AgentSpec(
         "Neural Episodic Control",
         "vast.agents.nec.agent:NEC",
         "vast.agents.nec.config:NECConfig",
         "vast.agents.nec.config:preset",
+        extra="nec",
     ),
     "ddqn": AgentSpec(
         "Prioritized Double DQN",

@@ -150,9 +150,13 @@ def descriptions(kind: type[Any]) -> dict[str, str]:
     """Return the docstring under each field of a config, inherited ones included."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        if not is_dataclass(base) or base.__module__ == "types":  # made on the fly, without source
+        if not is_dataclass(base):
             continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        try:
+            source = inspect.getsource(base)
+        except OSError:  # made on the fly, without source
+            continue
+        body = ast.parse(textwrap.dedent(source)).body[0]
         assert isinstance(body, ast.ClassDef)
         for statement, after in zip(body.body, body.body[1:], strict=False):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):

@@ -4,7 +4,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -22,6 +22,10 @@ from vast.cli.arguments import (
 )
 from vast.cli.grid import grid
 from vast.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from vast.agents.registry import AgentSpec
+    from vast.tasks import Task
 
 # A verb imports what it needs when it runs, so that `vast --help` answers at once.
 
@@ -271,18 +275,30 @@ def explore(
 
 
 def tasks() -> None:
-    """List the tasks, agents, presets and experiments there are."""
+    """List the tasks, agents, presets and experiments there are, and the extras they require."""
     from vast.agents.registry import PRESETS, known_agents
     from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named
+    from vast.extras import EXTRAS, is_installed
     from vast.tasks import TASKS
 
+    required = {task.extra for task in TASKS.values()}
+    required |= {spec.extra for spec in known_agents().values()}
     for title, entries in (
-        ("tasks", {name: task.about for name, task in TASKS.items()} | OTHERS),
-        ("agents", {name: spec.about for name, spec in known_agents().items()}),
+        ("tasks", {name: _marked(task) for name, task in TASKS.items()} | OTHERS),
+        ("agents", {name: _marked(spec) for name, spec in known_agents().items()}),
         ("presets", PRESETS),
         (
             "experiments, for vast grid",
             {name: experiment_named(name).about for name in (*EXPERIMENTS, *SAME_RUNS)},
+        ),
+        (
+            "extras, which some of these require",
+            {
+                f"[{name}]": f"{software}, "
+                + ("installed" if is_installed(name) else f"pip install 'vast-rl[{name}]'")
+                for name, (_, software) in EXTRAS.items()
+                if name in required
+            },
         ),
     ):
         print(title)
@@ -290,8 +306,13 @@ def tasks() -> None:
             print(f"  {name:<26}{about}")
 
 
+def _marked(part: "Task | AgentSpec") -> str:
+    """Return what a task or an agent is, and which extra it requires."""
+    return f"{part.about} [{part.extra}]" if part.extra else part.about
+
+
 OTHERS = {
-    "FILE.maze": "a maze of your own (docs/mazes.md)",
+    "FILE.maze": "a maze of your own (docs/mazes.md) [doom]",
     "gym:ENV_ID": "any registered Gymnasium environment with discrete actions",
 }
 

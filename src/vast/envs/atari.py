@@ -9,15 +9,18 @@ from functools import cache
 from math import gcd
 from typing import Any
 
-import ale_py
 import gymnasium
 import numpy as np
-from ale_py import ALEInterface, ALEState, LoggerMode, roms
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vast.envs.compiled import compiled
 from vast.errors import UserError, unknown
+from vast.extras import importing
+
+with importing("atari", "an Atari environment"):
+    from ale_py import Action as Action  # also for pong.py
+    from ale_py import ALEInterface, ALEState, LoggerMode, roms
 
 Observation = NDArray[np.uint8]
 
@@ -133,7 +136,7 @@ class Atari(gymnasium.Env[NDArray[Any], np.int64]):
         self._score = 0.0
         self._rows, self._columns = area_weights(height - sum(self.crop)), area_weights(width)
 
-    def _game_actions(self) -> list[ale_py.Action]:
+    def _game_actions(self) -> list[Action]:
         return list(self._ale.getMinimalActionSet())
 
     def _action_names(self) -> list[str]:
@@ -153,7 +156,7 @@ class Atari(gymnasium.Env[NDArray[Any], np.int64]):
         self._score = 0.0
         if self._noop_max:
             for _ in range(int(self.np_random.integers(1, self._noop_max + 1))):
-                self._ale.act(ale_py.Action.NOOP)
+                self._ale.act(Action.NOOP)
                 if self._ale.game_over():
                     self._ale.reset_game()
         self._look(0)

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import ale_py
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vast.envs.atari import Atari
+from vast.envs.atari import Action, Atari
 
 BALL_X, BALL_Y, PADDLE, ENEMY, SPEED_X, SPEED_Y = 49, 54, 51, 50, 58, 56
 """bytes of the game's memory; positions in pixels, speeds in pixels per frame"""
@@ -27,9 +26,9 @@ class Pong(Atari):
     def __init__(self, sticky: float = 0.0, render_mode: str | None = None) -> None:
         super().__init__("pong", sticky, noop_max=0, render_mode=render_mode)
 
-    def _game_actions(self) -> list[ale_py.Action]:
+    def _game_actions(self) -> list[Action]:
         # The paddle is controlled by a knob: turning right moves it up, turning left down.
-        return [ale_py.Action.NOOP, ale_py.Action.RIGHT, ale_py.Action.LEFT]
+        return [Action.NOOP, Action.RIGHT, Action.LEFT]
 
     def _action_names(self) -> list[str]:
         return ["stay", "up", "down"]

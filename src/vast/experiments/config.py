@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from vast.agents.config import require_parts
 from vast.agents.registry import agent_named
 from vast.checks import at_least, between
 from vast.experiments.interventions import parse_intervention
@@ -58,6 +59,12 @@ class RunConfig:
         between(1, MOST_THREADS, threads=self.threads)
         check_device_name(self.device)
         planned_interventions(self.interventions)
+
+    def require_parts(self) -> None:
+        """Raise UserError if its task or agent requires an extra that is not installed."""
+        if self.own_env is None:
+            task_named(self.task).require_parts()
+        require_parts(self.settings)
 
     def make_env(self, *, film: bool = False) -> Env:
         """Return a new environment of the run; one that cannot be made says so when it is used."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import imageio_ffmpeg
 import numpy as np
+from gymnasium.error import DependencyNotInstalled
 from gymnasium.wrappers import RenderCollection
 from numpy.typing import NDArray
 from PIL import Image
@@ -42,6 +43,8 @@ def film(directory: Path, out: Path, steps: int, device: str | None = None) -> s
             with atomic_write(out) as unfinished:
                 write = _write_mp4 if out.suffix == ".mp4" else _write_gif
                 write(unfinished, _pictures(run, env, steps, summary), fps)
+        except DependencyNotInstalled as error:  # pygame, which few environments need to run
+            raise UserError(f"{env.unwrapped} cannot be filmed: {error}") from error
         finally:
             env.close()
     return str(summary)

@@ -3,8 +3,9 @@
 import json
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,11 @@ def _relative(config: RunConfig) -> RunConfig:
 
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
-    return {
-        "python": platform.python_version(),
-        **{package: version(package) for package in PACKAGES},
-    }
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):  # an extra that is not installed
+            found[package] = version(package)
+    return found
 
 
 def processor() -> str:

@@ -245,6 +245,7 @@ def train(
     `stop` is asked after each step, and interrupts it as a signal does. `wandb` is a project at
     Weights & Biases; a run that is logged there goes on to be.
     """
+    config.require_parts()
     device_named(config.device)
     to = wandb_run(directory, wandb)
     config = hashed(config)

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import vizdoom as vzd
 from numpy.typing import NDArray
 
 from vast.envs.doom.guard import Pulse, new_folder, note_instance, remove_folder
 from vast.envs.doom.pose import pose_commands, pose_wad
 from vast.envs.doom.textures import game_folder
+from vast.extras import importing
+
+with importing("doom", "a Doom environment"):
+    import vizdoom as vzd
 
 ACTION_REPEAT = 4
 """tics per action"""

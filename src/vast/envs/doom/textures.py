@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.envs.doom.wad import Wad
-from vast.errors import UserError
+from vast.extras import missing
 
 DISTINCT_WALLS = tuple(
     (files("vast.envs.doom") / "distinct_walls.txt").read_text(encoding="ascii").split()
@@ -37,7 +37,7 @@ def game_folder() -> Path:
     """Return the folder of the installed vizdoom package without importing it."""
     spec = find_spec("vizdoom")
     if spec is None or not spec.submodule_search_locations:
-        raise UserError("vizdoom must be installed: pip install vizdoom")
+        raise missing("doom", "a Doom maze")
     return Path(next(iter(spec.submodule_search_locations)))
 
 

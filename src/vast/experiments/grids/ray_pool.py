@@ -25,6 +25,7 @@ from vast.experiments.grids.leg import (
 )
 from vast.experiments.grids.pool import Attempt, described
 from vast.experiments.run_directory import CONFIG, versions
+from vast.extras import importing
 from vast.training.checkpoint import CHECKPOINT
 from vast.training.manifest import DATA_FILE, read_manifest
 
@@ -192,11 +193,9 @@ def connected(address: str, cores: int) -> Any:
     """
     # Before the import: no statistics on how Ray is used are sent anywhere.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    try:
+    with importing("ray", "--ray"):
         import ray
         import ray.exceptions
-    except ImportError as error:
-        raise UserError("--ray requires Ray: pip install 'vast-rl[ray]'") from error
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address == LOCAL:
         options |= {"num_cpus": cores, "include_dashboard": False}

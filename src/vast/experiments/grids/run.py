@@ -140,6 +140,8 @@ def do_grid(
 ) -> tuple[Progress, bool]:
     """Do all runs of a grid that are not finished; tell whether it was interrupted."""
     runs = grid.runs()
+    for condition in grid.conditions:
+        condition.config.require_parts()
     cluster = None
     if ray is not None:
         from vast.experiments.grids.ray_pool import RayPool, connected

@@ -1,0 +1,1 @@
+"""What users install: the wheel and the sdist, the extras, and the files about the project."""
