@@ -21,6 +21,7 @@ EXTRAS = {
     "atari": Extra("ale_py", "the Arcade Learning Environment"),
     "nec": Extra("faiss", "faiss"),
     "ray": Extra("ray", "Ray"),
+    "wandb": Extra("wandb", "Weights & Biases"),
 }
 
 

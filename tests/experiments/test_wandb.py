@@ -14,8 +14,8 @@ import pytest
 
 from tests.experiments.conftest import Refused
 from tests.experiments.sameness import rows
+from vast import extras
 from vast.cli.train import parse_train
-from vast.experiments import wandb_log
 
 DEBUG = ("train", "gym:CartPole-v1", "--preset", "debug", "--out", "run")
 
@@ -118,11 +118,9 @@ def test_the_project_may_be_named_or_not() -> None:
 def test_without_the_package_its_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
-    monkeypatch.setattr(wandb_log, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     said = refused(*DEBUG, "--wandb")
-    assert said == (
-        "vast: to log to Weights & Biases, install its package: pip install 'vast-rl[wandb]'\n"
-    )
+    assert said == "vast: --wandb requires Weights & Biases: pip install 'vast-rl[wandb]'\n"
 
 
 def test_a_run_stays_in_its_project(tmp_path: Path, refused: Refused) -> None:

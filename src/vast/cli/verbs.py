@@ -4,6 +4,8 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
@@ -275,12 +277,14 @@ def explore(
 
 
 def tasks() -> None:
-    """List the tasks, agents, presets and experiments there are, and the extras they require."""
+    """List tasks, agents, presets and experiments, and the extras they require."""
     from vast.agents.registry import PRESETS, known_agents
     from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named
     from vast.extras import EXTRAS, is_installed
     from vast.tasks import TASKS
 
+    # Lines that another program reads are not wrapped.
+    width = get_terminal_size((1000, 24)).columns
     required = {task.extra for task in TASKS.values()}
     required |= {spec.extra for spec in known_agents().values()}
     for title, entries in (
@@ -303,7 +307,8 @@ def tasks() -> None:
     ):
         print(title)
         for name, about in entries.items():
-            print(f"  {name:<26}{about}")
+            first, others = f"  {name:<26}", " " * 28
+            print(fill(about, width, initial_indent=first, subsequent_indent=others))
 
 
 def _marked(part: "Task | AgentSpec") -> str:

@@ -12,12 +12,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from vast.errors import UserError
 from vast.experiments.config import RunConfig
+from vast.extras import is_installed, missing
 from vast.files import atomic_write
 from vast.training.callbacks import Callback, Row
 from vast.training.plain import to_plain
@@ -59,11 +59,9 @@ def wandb_run(directory: Path, project: str | None) -> WandbRun | None:
         raise UserError(
             f"{directory} is logged to the project {there.project!r} already, got {project!r}"
         )
-    if find_spec("wandb") is None:
+    if not is_installed("wandb"):
         stop = f", or remove {directory / FILE}" if there else ""
-        raise UserError(
-            f"to log to Weights & Biases, install its package: pip install 'vast-rl[wandb]'{stop}"
-        )
+        raise UserError(f"{missing('wandb', '--wandb')}{stop}")
     return there or WandbRun(project or "", secrets.token_hex(4))
 
 
