@@ -8,6 +8,8 @@ both are measured. Growth is measured on the preset `cpu` with synthetic
 episodes and a synthetic table; see `benchmarks.scaling`.
 
     python -m benchmarks.training [--json FILE] [--image FILE] [--page FILE] [--only-draw]
+    python -m benchmarks.training --only-burst       # with one thread and with two, in turns
+    python -m benchmarks.training --cost-of RUN      # of a finished run: the cost of 1000 steps
 """
 
 import json
@@ -18,10 +20,12 @@ from typing import Annotated, Any
 
 import tyro
 
+from benchmarks.burst import bursts
 from benchmarks.envs import measure
 from benchmarks.parts import WAITING, profiled
 from benchmarks.profile_page import draw, part_rows, refresh, summary_rows
 from benchmarks.report import machine, report_console, show, write_json
+from benchmarks.run_cost import cost_by_steps
 from benchmarks.scaling import by_bits, by_replay, by_states
 from vast.experiments.config import RunConfig, default_run
 from vast.tasks import task_named
@@ -110,6 +114,9 @@ def main(
     image: Path = Path("docs/images/training-profile.png"),
     page: Path | None = Path("docs/profile.md"),
     only_draw: bool = False,
+    only_burst: bool = False,
+    cost_of: Path | None = None,
+    every: int = 50_000,
 ) -> None:
     """Measure training runs.
 
@@ -118,8 +125,17 @@ def main(
         image: where to write the figure
         page: the page whose tables to replace
         only_draw: measure nothing; draw the recorded results
+        only_burst: measure the burst with one thread and with two, and write nothing
+        cost_of: measure nothing; show what 1000 steps of this run cost as its table grew
+        every: environment steps per row of `cost_of`
     """
     console = report_console()
+    if cost_of is not None:
+        show(console, "seconds per 1000 steps", cost_by_steps(cost_of, every))
+        return
+    if only_burst:
+        show(console, "one training step of the burst", bursts())
+        return
     if not only_draw:
         begin = time.perf_counter()
         report: dict[str, Any] = {"machine": machine("torch", "numpy", "numba", "vizdoom")}

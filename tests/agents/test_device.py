@@ -20,7 +20,7 @@ from vast.agents.base import Agent, ReplayAgent
 from vast.agents.vast.trainers import ThreadTrainer
 from vast.agents.vast.training_process import ProcessTrainer
 from vast.errors import UserError
-from vast.model import ModelConfig, NetworkConfig, Tabulator, network_state, tabulator
+from vast.model import ModelConfig, NetworkConfig, Tabulator, tabulator
 from vast.model.single import single_encoder
 from vast.replay import Steps
 
@@ -54,8 +54,7 @@ def tensors_of(agent: Agent) -> Iterator[tuple[str, Tensor]]:
     holder = agent.encoder if isinstance(agent, VaST) else getattr(agent, "_optimiser", None)
     adam = getattr(holder, "_optimiser", None) or getattr(holder, "_adam", None)
     if adam is not None:
-        for states in adam.state.values():
-            yield from ((f"adam.{name}", each) for name, each in states.items())
+        yield from ((f"adam.{name}", each) for name, each in adam.tensors().items())
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=str)
@@ -92,7 +91,7 @@ def test_a_training_step_of_the_model_stays_on_the_device(
             part.register_forward_pre_hook(note)
     # There are no numbers to look at; Adam looks at its step.
     monkeypatch.setattr(learner._optimiser, "step", lambda: None)
-    monkeypatch.setattr(network_state, "require_finite_gradient", lambda *_: None)
+    monkeypatch.setattr(learner._optimiser, "require_finite_gradient", lambda *_: None)
     monkeypatch.setattr(tabulator, "as_numbers", lambda terms: terms)
     drawn = batch(np.random.default_rng(0), history=1, shape=(16, 16, 1), length=length)
     terms: Any = learner.train(drawn)

@@ -24,6 +24,7 @@ from tests.training.runs import identical
 from vast.agents.extension import ActionValues
 from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import VaSTConfig
+from vast.model.tabulator import Tabulator
 from vast.training.exploration import ExplorationConfig, greedy
 
 
@@ -348,3 +349,40 @@ def test_without_reassignment_states_stay_as_they_were_first() -> None:
     life.live(60)
     assert "table/reassigned" not in agent.metrics()
     assert np.array_equal(agent.replay.states(np.arange(50))[0], before)
+
+
+def test_after_the_burst_states_are_those_of_the_encoder_it_has_trained() -> None:
+    config = with_training(overlap=True, burst=6, retabulate=4)
+    agent = tiny_agent(replace(config, tabulate_burn_in=False))
+    walk = Wanderer(agent)
+    walk.live(config.exploration.burn_in)
+    assert (agent.burst_left, training_steps(agent)) == (0, 6)
+    frames = np.stack([picture(row, column) for row in range(4) for column in range(4)])
+    encoder = agent.encoder
+    assert isinstance(encoder, Tabulator)
+    np.testing.assert_array_equal(encoder.encode(frames), encoder.encode(frames, newest=True))
+    published = encoder.state_dict()
+    for name in published:
+        if name.startswith("published/"):
+            newest = published[name.replace("published/", "model/encoder.")]
+            np.testing.assert_array_equal(published[name], newest, err_msg=name)
+    agent.close()
+
+
+def test_a_burst_that_is_saved_in_its_middle_goes_on_from_there() -> None:
+    config = replace(with_training(overlap=True, burst=6), tabulate_burn_in=False)
+    whole, first, second = (tiny_agent(config) for _ in range(3))
+    walks = [Wanderer(whole), Wanderer(first)]
+    for walk in walks:
+        walk.live(config.exploration.burn_in - 1)
+        walk.step(train=False)
+        while walk.agent.burst_left > 2:
+            walk.agent.train()
+    second.load_state_dict(first.state_dict(), [first.replay.frames_since(0)])
+    walks[1].agent = second
+    for walk in walks:
+        walk.train()
+        walk.live(30)
+    assert identical(whole.state_dict(), second.state_dict())
+    for agent in (whole, first, second):
+        agent.close()

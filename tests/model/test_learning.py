@@ -113,7 +113,7 @@ def test_the_learning_rate_falls_linearly_then_stays() -> None:
     tab = tabulator(replace(config, n_bits=4, network=SMALL))
     for _ in range(3):
         tab.train(batch(np.random.default_rng(0)))
-    assert tab._optimiser.param_groups[0]["lr"] == pytest.approx(0.6)
+    assert tab._optimiser.learning_rate == pytest.approx(0.6)
 
 
 def test_long_gradients_are_cut() -> None:

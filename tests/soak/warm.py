@@ -4,7 +4,7 @@ It trains nothing, so that it has no threads, which a forked process would lack.
 """
 
 import gymnasium
-import torch._dynamo  # loaded by the first optimiser
+import torch
 
 import vast
 import vast.cli

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vast.model import network_state
+from vast.model.adam import Adam
 from vast.model.config import NetworkConfig
 from vast.model.networks import built, encoder
 from vast.model.observations import Observations
@@ -71,29 +72,24 @@ class NetworkOptimiser:
         self, network: Network, learning_rate: float, betas: tuple[float, float], epsilon: float
     ) -> None:
         self.network = network
-        fused = network_state.fuses(network.observations.mean.device)
-        self._adam = torch.optim.Adam(
-            network.parameters(), learning_rate, betas, epsilon, fused=fused
-        )
-        network_state.start_moments(self._adam, network)
+        self._adam = Adam(network, learning_rate, betas, epsilon)
 
     def descend(self, loss: Tensor) -> None:
         """Do one step of gradient descent; other leaves of the loss get gradients too."""
-        self._adam.zero_grad(set_to_none=True)
-        torch.autograd.backward(loss)
-        network_state.require_finite_gradient(self.network, loss)
+        self._adam.differentiate(loss)
+        self._adam.require_finite_gradient(loss)
         self._adam.step()
 
     def state_dict(self) -> dict[str, Any]:
         """Return weights and moments as plain arrays."""
         tensors = network_state.tensors_of(self.network)
         arrays = {name: network_state.array(tensor) for name, tensor in tensors.items()}
-        return arrays | network_state.pack_optimiser(self._adam, self.network)
+        return arrays | self._adam.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a saved state; ValueError, and nothing changed, if it does not fit."""
         tensors = network_state.tensors_of(self.network)
-        moments = network_state.expected_moments(self._adam, self.network, state)
+        moments = self._adam.expected(state)
         network_state.check(state, {**tensors, **moments})
         network_state.copy_into(tensors, state)
-        network_state.load_optimiser(self._adam, self.network, state)
+        self._adam.load_state_dict(state)

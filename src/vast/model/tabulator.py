@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from vast.model import bernoulli, codes, network_state
+from vast.model.adam import Adam
 from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, as_numbers
 from vast.model.model import Model
@@ -61,14 +62,7 @@ class Tabulator:
         """training steps done"""
         self.device = device or generator.device
         self.model = Model(self.shape, n_actions, config, generator, dtype).to(self.device)
-        self._optimiser = torch.optim.Adam(
-            self.model.parameters(),
-            config.learning_rate,
-            config.betas,
-            config.epsilon,
-            fused=network_state.fuses(self.device),
-        )
-        network_state.start_moments(self._optimiser, self.model)
+        self._optimiser = Adam(self.model, config.learning_rate, config.betas, config.epsilon)
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         self._published: Encoder | None = None
 
@@ -202,7 +196,7 @@ class Tabulator:
                 if part is not None
                 for name, tensor in part.state_dict(keep_vars=True).items()
             },
-            **network_state.moments_of(self._optimiser, self.model),
+            **self._optimiser.tensors(),
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -210,21 +204,21 @@ class Tabulator:
         state: dict[str, Any] = {"version": VERSION, "steps": self.steps}
         state["generator"] = network_state.array(self.generator.get_state())
         state |= {name: network_state.array(tensor) for name, tensor in self._tensors().items()}
-        return state | network_state.pack_optimiser(self._optimiser, self.model)
+        return state | self._optimiser.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a saved state; if it does not fit, raise ValueError and change nothing."""
         if "version" in state and int(state["version"]) != VERSION:
             raise ValueError(f"saved model: version must be {VERSION}, got {state['version']}")
         tensors = self._tensors()
-        moments = network_state.expected_moments(self._optimiser, self.model, state)
+        moments = self._optimiser.expected(state)
         generator = self.generator.get_state()
         expected: dict[str, Tensor | int]
         expected = {"version": VERSION, "steps": 0, "generator": generator, **tensors, **moments}
         network_state.check(state, expected)
         self.generator.set_state(torch.from_numpy(np.array(state["generator"])))
         network_state.copy_into(tensors, state)
-        network_state.load_optimiser(self._optimiser, self.model, state)
+        self._optimiser.load_state_dict(state)
         self.steps = int(state["steps"])
 
     def _tensors(self) -> dict[str, Tensor]:
@@ -243,12 +237,9 @@ class Tabulator:
             raise RuntimeError("call fit_standardisation before training: standardise is set")
         frames, actions, first, trained = self._tensors_of(batch)
         evaluation = model(frames, actions, first, trained, self.generator)
-        # Gradients are None, not 0, for the networks of actions that no step took: Adam then skips
-        # them instead of moving them by the momentum of earlier batches.
-        self._optimiser.zero_grad(set_to_none=True)
-        evaluation.loss.backward()
-        network_state.require_finite_gradient(model, evaluation.loss, config.max_gradient_norm)
-        self._optimiser.param_groups[0]["lr"] = config.learning_rate_at(self.steps)
+        self._optimiser.differentiate(evaluation.loss)
+        self._optimiser.require_finite_gradient(evaluation.loss, config.max_gradient_norm)
+        self._optimiser.learning_rate = config.learning_rate_at(self.steps)
         self._optimiser.step()
         self.steps += 1
         if self._average is not None:

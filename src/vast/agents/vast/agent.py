@@ -227,8 +227,9 @@ class VaST(TableAgent):
             return False
         if self._bursts < training.burst:
             self._fit_standardisation(encoder)
-            self._use_result(run_job(encoder, self._next_job(burst=True)))
+            result = run_job(encoder, self._next_job(burst=True))
             self._bursts += 1
+            self._use_result(result)
             if self._bursts == training.burst:
                 self._tabulate()
                 self._plan_after_training(training.burst)
@@ -277,11 +278,13 @@ class VaST(TableAgent):
         self._trainings += 1
         for name, value in zip(result.terms._fields, result.terms, strict=True):
             self._means.add(f"train/{name}", value)
-        if self._trainable and self.config.training.overlap:
+        # Within a burst nothing is encoded to act.
+        if self._trainable and self.config.training.overlap and not self.burst_left:
             self._trainable.publish()
         # lines 21-22: `Tabulator.train_and_encode`
-        numbers, states = self._states_to_revise(result)
-        self.replay.reassign(numbers, states)  # lines 23-30
+        if len(result.numbers):
+            numbers, states = self._states_to_revise(result)
+            self.replay.reassign(numbers, states)  # lines 23-30
         # line 31: `Tabulator.train_and_encode`, which also returned these states
         # lines 32-34: `Trainer.run` goes on with the next step
         self._plan_after_training()
