@@ -91,6 +91,7 @@ def test_recovery_is_counted_from_the_reversal_to_most_of_the_reward_before() ->
     found = rows("reversal", fig6=runs)
     steps = "steps to 90% of it after the reversal, median"
     assert found["vast", "reward per step before"].startswith("1 ")
+    assert found["nec", "reward per step, last third after the reversal"].startswith("0.4 ")
     assert found["vast", steps].startswith("2,000 [2,000, 3,000]")
     assert found["nec", steps].endswith("; 1 of 2 seeds")
 

@@ -207,7 +207,7 @@ def teleporter(records: Iterable[RunRecord], *forks: str) -> list[Row]:
 
 
 def recovery(records: Sequence[RunRecord]) -> list[Row]:
-    """Return after how many steps each arm is as good as before the reversal."""
+    """Return how good each arm is before and long after the reversal, and when it has recovered."""
     runs = [run for run in records if run.interventions]
     change = min(intervention_steps(runs), default=0)
 
@@ -219,7 +219,14 @@ def recovery(records: Sequence[RunRecord]) -> list[Row]:
         level = before(run)
         return steps_to(*run.curve(METRIC), NEAR * level, after=change) if level > 0 else inf
 
-    rows = rows_by_arm(runs, {"reward per step before": before})
+    def long_after(run: RunRecord) -> float:
+        return mean_within(*run.curve(METRIC), run.steps - (run.steps - change) / 3, run.steps)
+
+    both: dict[str, Score] = {
+        "reward per step before": before,
+        "reward per step, last third after the reversal": long_after,
+    }
+    rows = rows_by_arm(runs, both)
     late: dict[str, Score] = {f"steps to {NEAR:.0%} of it after the reversal, median": recovered}
     return rows + rows_by_arm(runs, late, median)
 

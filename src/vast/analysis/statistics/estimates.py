@@ -25,6 +25,8 @@ Statistic = Callable[..., NDArray[np.float64]]
 
 RESAMPLES = 20_000
 """at most this many are enumerated; otherwise as many are drawn"""
+ROUNDING = 1e-15
+"""what is nearer to 0 is shown as 0: a mean of numbers that cancel each other"""
 CHUNK = 1000
 """resamples computed at a time"""
 ENOUGH_SEEDS = 10
@@ -94,6 +96,8 @@ def number(value: float) -> str:
         return "never"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
+    if abs(value) < ROUNDING:
+        return "0"
     return f"{value:.4g}"
 
 
