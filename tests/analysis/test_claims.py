@@ -97,13 +97,17 @@ def test_recovery_is_counted_from_the_reversal_to_most_of_the_reward_before() ->
 
 
 def test_latent_learning_counts_only_steps_with_rewards() -> None:
-    latent = [
-        record([0.0, 0.0, 1.0, 1.0], arm="latent", agent="vast", settings={"latent_steps": 2000})
-    ]
-    others = [record([0.0, 1.0, 1.0], arm="vast")]
+    values = [-1.0, -1.0, 0.5, 0.9, 1.0]
+    latent = [record(values, arm="latent", agent="vast", settings={"latent_steps": 2000})]
+    others = [record([0.0, 0.8, 0.4], arm="vast")]
     found = rows("latent-learning", latent_plus_maze=[*latent, *others])
-    steps = "steps with rewards to 0.9 per step, median"
-    assert found["plus-maze, latent", steps].startswith("1,000 ")
+    shown, final = "reward per step, all tests with rewards", "reward per step, last third of them"
+    steps = "steps with rewards to 90% of the arm's own, median"
+    assert found["plus-maze, latent", shown].startswith("0.8 ")
+    assert found["plus-maze, vast", shown].startswith("0.4 ")
+    assert found["plus-maze, latent", final].startswith("1 ")
+    assert found["plus-maze, vast", final].startswith("0.4 ")
+    assert found["plus-maze, latent", steps].startswith("2,000 ")
     assert found["plus-maze, vast", steps].startswith("2,000 ")
 
 

@@ -232,20 +232,30 @@ def recovery(records: Sequence[RunRecord]) -> list[Row]:
 
 
 def latent(records: Sequence[RunRecord]) -> list[Row]:
-    """Return after how many steps with rewards each arm comes close to the best one."""
+    """Return how good each arm is once it is shown rewards, and how soon it is near its best."""
 
     def hidden(run: RunRecord) -> int:
         return int(run.config["settings"].get("latent_steps", 0))
 
-    finals = [float(np.mean([last_third(METRIC)(run) for run in arm])) for arm in by_arm(records)]
-    goal = NEAR * max(finals, default=nan)
+    def rewarded(run: RunRecord) -> float:
+        return mean_within(*run.curve(METRIC), hidden(run), run.steps)
+
+    def final(run: RunRecord) -> float:
+        third = (run.steps - hidden(run)) / 3
+        return mean_within(*run.curve(METRIC), run.steps - third, run.steps)
+
+    finals = {arm[0].arm: float(np.mean([final(run) for run in arm])) for arm in by_arm(records)}
 
     def late(run: RunRecord) -> float:
-        return steps_to(*run.curve(METRIC), goal, after=hidden(run))
+        level = NEAR * finals[run.arm]
+        return steps_to(*run.curve(METRIC), level, after=hidden(run)) if level > 0 else inf
 
-    final = {"reward per step, last third of the tests": last_third(METRIC)}
-    told: dict[str, Score] = {f"steps with rewards to {number(goal)} per step, median": late}
-    return rows_by_arm(records, final) + rows_by_arm(records, told, median)
+    both: dict[str, Score] = {
+        "reward per step, all tests with rewards": rewarded,
+        "reward per step, last third of them": final,
+    }
+    told: dict[str, Score] = {f"steps with rewards to {NEAR:.0%} of the arm's own, median": late}
+    return rows_by_arm(records, both) + rows_by_arm(records, told, median)
 
 
 def pong(records: Iterable[RunRecord]) -> list[Row]:
