@@ -211,6 +211,19 @@ def test_every_experiment_declares_valid_runs_at_its_scales(name: str) -> None:
             assert callable(probe_named(probe))
 
 
+@pytest.mark.parametrize("scale", ["cpu", "paper"])
+def test_fig7_compares_histories_by_the_papers_target(scale: str) -> None:
+    pytest.importorskip("ale_py")
+    models = {
+        condition.arm: condition.config.settings.model
+        for condition in experiment_named("fig7", scale).conditions()
+        if condition.config.agent == "vast"
+    }
+    seen = {arm: (model.history, model.target.past) for arm, model in models.items()}
+    motion = {"k3-motion": (3, 2)} if scale == "cpu" else {}
+    assert seen == {"k0": (0, 0), "k3": (3, 0), **motion}
+
+
 def test_every_agent_has_eight_trials_on_a_seed_that_no_figure_shows() -> None:
     shown = {
         seed
