@@ -1,10 +1,13 @@
-"""A command that must be refused."""
+"""A command that must be refused, and runs to share."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.experiments.sameness import vast
+
+SHARED = {"t-maze-2d": 200, "gym:CartPole-v1": 200, "mine.maze": 40}
+"""what is trained, and for how many steps: vectors twice, and images in a maze of one's own"""
 
 
 def files_in(folder: Path) -> dict[Path, bytes]:
@@ -39,3 +42,21 @@ def refused(
 ) -> Refused:
     monkeypatch.chdir(tmp_path)
     return Refused(tmp_path, capsys)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return runs by task, each beside its file `agent.vast`."""
+    from tests.experiments.test_own_maps import MAZE
+
+    found = {}
+    for task, steps in SHARED.items():
+        folder = tmp_path_factory.mktemp("trained")
+        (folder / "mine.maze").write_text(MAZE, encoding="utf-8")
+        what = folder / task if task == "mine.maze" else task
+        debug = ("--preset", "debug", "--steps", str(steps))
+        vast("train", what, *debug, "--out", folder / "run")
+        (folder / "mine.maze").unlink()
+        vast("export", folder / "run", folder / "agent.vast")
+        found[task] = folder / "run"
+    return found

@@ -23,6 +23,7 @@ from vast.checks import at_least, fraction
 from vast.env_ids import made
 from vast.errors import UserError
 from vast.replay import Replay
+from vast.replay.stores import absent_frames
 from vast.training.agent_file import load_saved
 from vast.training.callbacks import Callback, ShowProgress, StopWhen
 from vast.training.checkpoint import Checkpoint, checkpoint_errors, checkpoint_in
@@ -63,6 +64,8 @@ class Agent(AgentCore):
         loads the agent from there, with `load` or `vast resume`, can go on with the run.
         """
         at_least(0, steps=steps)
+        if not getattr(self.frame_store, "has_frames", True):
+            raise absent_frames("to learn")
         total, shown = self.steps + steps, is_watched() if progress is None else progress
         if out is not None:
             interrupted = recorder()(

@@ -20,7 +20,7 @@ from vast.experiments import run_directory as files
 from vast.experiments.config import RunConfig
 from vast.experiments.own_map import COPIES, require_intact
 from vast.replay.stores import without_pixels
-from vast.tasks import GYM
+from vast.tasks import GYM, task_named
 from vast.training.agent_file import (
     SUFFIX,
     AgentFile,
@@ -87,7 +87,7 @@ def import_run(path: Path, directory: Path, allowed_module: str | None = None) -
     """Make a run directory from a file; UserError, and nothing left, if anything is wrong.
 
     An environment may be in a module, which is imported whenever it is made: its name must be
-    allowed. Nothing else in a file can lead to code.
+    allowed. Nothing else in a file is code for Python; a map may have scripts for the engine.
     """
     if directory.exists():
         raise UserError(f"{directory} exists already: choose another --out")
@@ -160,11 +160,13 @@ def _holds_images(state: Mapping[str, Any]) -> bool:
 
 def _require_own_map(path: Path, config: RunConfig, unfinished: Path) -> None:
     """Raise UserError unless the map file of a run, if it has one, came along with it."""
-    if config.wad is None:
+    own_maze = config.own_env is None and task_named(config.task).is_own_maze
+    if config.wad is None and not own_maze:
         return
     inside = [unfinished.absolute() / name for name in COPIES.values()]
-    if config.wad_sha256 is None or Path(config.wad) not in inside:
-        raise UserError(f"{path}: the map file of its run must be in it, got {config.wad!r}")
+    if config.wad is None or config.wad_sha256 is None or Path(config.wad) not in inside:
+        got = config.wad or config.task
+        raise UserError(f"{path}: the map file of its run must be in it, got {got!r}")
     require_intact(config)
 
 

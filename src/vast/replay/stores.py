@@ -156,11 +156,11 @@ class AbsentStore:
 
     def write(self, slot: int, frame: Pixels) -> None:
         """Refuse: what was learned from the other frames could not be revised."""
-        raise self._absent("to learn")
+        raise absent_frames("to learn")
 
     def read(self, slots: Numbers) -> Pixels:
         """Refuse."""
-        raise self._absent("to look at them")
+        raise absent_frames("to look at them")
 
     def pack(self, slots: Numbers) -> dict[str, Pixels]:
         """Return how many there are."""
@@ -177,12 +177,13 @@ class AbsentStore:
         """Return 0."""
         return 0
 
-    @staticmethod
-    def _absent(why: str) -> UserError:
-        return UserError(
-            f"{why}, an agent needs its frames, which were left out when it was exported: "
-            "use `vast export --with-replay`"
-        )
+
+def absent_frames(why: str) -> UserError:
+    """Return the error of what needs frames that were left out."""
+    return UserError(
+        f"{why}, an agent needs its frames, which were left out when it was exported: "
+        "use `vast export --with-replay`"
+    )
 
 
 def without_pixels(piece: Mapping[str, Any], count: int) -> dict[str, Any]:

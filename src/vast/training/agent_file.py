@@ -8,6 +8,7 @@ exceeded, contents must have their SHA-256, and no member is a link.
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import stat
@@ -74,7 +75,7 @@ class AgentFile:
                 members = archive.infolist()
                 manifest = self._manifest(archive, members)
         except OSError as error:
-            raise UserError(f"cannot read {path}: {error.strerror}") from error
+            raise UserError(f"cannot read {path}: {error.strerror or error}") from error
         self.about: Mapping[str, Any] = manifest
         self.sizes = _declared(path, manifest)
         self._check_members(members)
@@ -94,16 +95,13 @@ class AgentFile:
     def load(self) -> tuple[StateDict, Iterator[StateDict]]:
         """Return the state and the pieces of frames, as `Checkpoint.load` does; nothing is written.
 
-        Everything is checked before this returns.
+        Each piece is read, and checked, when it is asked for.
         """
-        with _damage(self.path), zipfile.ZipFile(self.path) as archive:
-            content = {name: self._read(archive, name) for name in self.sizes if CHECKPOINT in name}
-        described = content.get(f"{CHECKPOINT}/{MANIFEST}", b"")
-        manifest = manifest_from(described, Path(self.path, CHECKPOINT))
+        manifest = manifest_from(self._read(MANIFEST), Path(self.path, CHECKPOINT))
         self.check_parts(manifest)
 
         def state_in(part: Part) -> StateDict:
-            file = io.BytesIO(content[f"{CHECKPOINT}/{part.file}"])
+            file = io.BytesIO(self._read(part.file))
             check_stored(self.path, part.file, file)
             try:
                 return read_state(file)
@@ -122,7 +120,7 @@ class AgentFile:
         self, archive: zipfile.ZipFile, members: list[zipfile.ZipInfo]
     ) -> Mapping[str, Any]:
         found = [member for member in members if member.filename == MANIFEST]
-        if len(found) != 1 or found[0].file_size > MOST_MANIFEST:
+        if len(found) != 1 or found[0].file_size > MOST_MANIFEST or not _is_plain(found[0]):
             raise UserError(f"{self.path} must be an agent that `vast export` wrote")
         with archive.open(found[0]) as member:
             content = json.loads(member.read(MOST_MANIFEST + 1))
@@ -143,7 +141,7 @@ class AgentFile:
             mode = member.external_attr >> 16
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
                 raise UserError(f"{self.path}: {name} must be a regular file, got a link or device")
-            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            if not _is_plain(member):
                 raise UserError(f"{self.path}: {name} must be stored or deflated")
             if name != MANIFEST and member.file_size != self.sizes.get(name):
                 raise UserError(
@@ -157,9 +155,17 @@ class AgentFile:
         expected = self._beside is None or "/" in name or name in self._beside
         return expected and NAMES.fullmatch(name) is not None
 
-    def _read(self, archive: zipfile.ZipFile, name: str) -> bytes:
+    def _read(self, part: str) -> bytes:
+        """Return a file of the checkpoint."""
+        name, memory = f"{CHECKPOINT}/{part}", _memory()
+        if self.sizes[name] > memory:
+            raise UserError(
+                f"{self.path}: {name} must fit into memory, of {memory} bytes, got "
+                f"{self.sizes[name]} declared"
+            )
         content = io.BytesIO()
-        self._copy(archive, name, content)
+        with _damage(self.path), zipfile.ZipFile(self.path) as archive:
+            self._copy(archive, name, content)
         return content.getvalue()
 
     def _copy(self, archive: zipfile.ZipFile, name: str, target: IO[bytes]) -> None:
@@ -190,6 +196,19 @@ def check_stored(path: Path, name: str, file: IO[bytes] | Path) -> None:
     with _damage(path), zipfile.ZipFile(file) as archive:
         if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
             raise UserError(f"{path}: the arrays in {name} must not be compressed")
+
+
+def _is_plain(member: zipfile.ZipInfo) -> bool:
+    """Tell whether a member is stored or deflated, which `zipfile` reads in bounded memory."""
+    return member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this machine has, if it tells."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return MOST_BYTES
 
 
 def _declared(path: Path, manifest: Mapping[str, Any]) -> dict[str, int]:
@@ -223,6 +242,7 @@ def _damage(path: Path) -> Iterator[None]:
         EOFError,
         KeyError,
         NotImplementedError,
+        MemoryError,
         RuntimeError,  # encrypted, or JSON nested too deeply
         ValueError,
     ) as error:

@@ -43,7 +43,7 @@ def read_state(path: Path | IO[bytes]) -> StateDict:
     try:
         with zipfile.ZipFile(path) as archive:
             tree = json.loads(archive.read(TREE))
-            state = _decode(tree, lambda index: _read_array(archive, index))
+            state = _decode(tree, _Arrays(archive).read)
     except OSError:
         raise
     except MemoryError:
@@ -60,12 +60,23 @@ def _member(index: int) -> str:
     return f"{index}.npy"
 
 
-def _read_array(archive: zipfile.ZipFile, index: int) -> NDArray[Any]:
-    with archive.open(_member(index)) as member:
-        array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-        if member.read(1):
-            raise ValueError("more bytes than numbers")
-    return array
+class _Arrays:
+    """The arrays of an archive, each of which is read once: a state is no larger than its file."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._seen: set[int] = set()
+
+    def read(self, index: int) -> NDArray[Any]:
+        """Return an array by its number."""
+        if index in self._seen:
+            raise ValueError("an array that stands in two places")
+        self._seen.add(index)
+        with self._archive.open(_member(index)) as member:
+            array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
+            if member.read(1):
+                raise ValueError("more bytes than numbers")
+        return array
 
 
 def _encode(value: Any, path: str, arrays: list[NDArray[Any]]) -> Any:
