@@ -111,6 +111,20 @@ def test_latent_learning_counts_only_steps_with_rewards() -> None:
     assert found["plus-maze, vast", steps].startswith("2,000 ")
 
 
+def test_trees_are_told_from_mazes_task_by_task() -> None:
+    def run(task: str, seed: int, revisited: float) -> RunRecord:
+        probe = {"states": 10 * seed + 10, "mean_predecessors": 2.0, "revisited": revisited}
+        return record([0.0], task=task, seed=seed, probes={"tree": probe})
+
+    runs = [run("plus-maze", 0, 0.6), run("plus-maze", 1, 0.8), run("pong", 0, 0.1)]
+    found = rows("tree-likeness", tree_likeness=runs)
+    revisited = "revisited state-action pairs (share)"
+    assert found["plus-maze, vast", "states"].startswith("15 ")
+    assert found["plus-maze, vast", revisited].startswith("0.7 ")
+    assert found["pong, vast", revisited].startswith("0.1 ")
+    assert ("pong, vast", "states with several predecessors (share)") not in found
+
+
 def test_one_run_counts_new_states_and_their_values() -> None:
     along = {"before": [None, None, None, 0.5], "after": [0.2, 0.4, None, 0.5]}
     probe = {"run": along, "same_networks": True}

@@ -294,6 +294,7 @@ def tree_likeness(records: Iterable[RunRecord]) -> list[Row]:
     runs = list(records)
     for task in dict.fromkeys(run.task for run in runs):
         statistics = {
+            "states": probed("tree", "states"),
             "predecessors per state, mean": probed("tree", "mean_predecessors"),
             "states with several predecessors (share)": probed("tree", "several_predecessors"),
             "revisited state-action pairs (share)": probed("tree", "revisited"),
