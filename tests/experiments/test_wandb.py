@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.experiments.conftest import Refused
 from tests.experiments.sameness import rows
 from vast import extras
 from vast.cli.train import parse_train
+from vast.errors import UserError
 
 DEBUG = ("train", "gym:CartPole-v1", "--preset", "debug", "--out", "run")
 
@@ -172,6 +174,23 @@ def test_without_the_package_its_extra_is_named(
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     said = refused(*DEBUG, "--wandb")
     assert said == "vast: --wandb requires Weights & Biases: pip install 'vast-rl[wandb]'\n"
+
+
+def test_a_folder_with_the_name_of_a_package_is_not_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_folder").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(extras.EXTRAS, "wandb", extras.Extra("a_folder", "A Folder"))
+    assert not extras.is_installed("wandb")
+    with (
+        pytest.raises(UserError, match="--wandb requires A Folder"),
+        extras.importing("wandb", "--wandb"),
+    ):
+        import_module("a_folder")
+    (tmp_path / "a_folder" / "__init__.py").touch()
+    invalidate_caches()
+    assert extras.is_installed("wandb")
 
 
 def test_a_run_stays_in_its_project(tmp_path: Path, refused: Refused) -> None:
