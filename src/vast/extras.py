@@ -27,7 +27,9 @@ EXTRAS = {
 
 def is_installed(extra: str) -> bool:
     """Tell whether what an extra installs is there, without importing it."""
-    return find_spec(EXTRAS[extra].module) is not None
+    spec = find_spec(EXTRAS[extra].module)
+    # A mere folder of that name, such as ./wandb, can be imported, too, but has no file of its own.
+    return spec is not None and spec.origin is not None
 
 
 def missing(extra: str, what: str) -> UserError:
@@ -44,6 +46,7 @@ def require(extra: str | None, what: str) -> None:
 @contextmanager
 def importing(extra: str, what: str) -> Iterator[None]:
     """Make the import of an extra in this context a UserError if it is not installed."""
+    require(extra, what)
     try:
         yield
     except ModuleNotFoundError as error:

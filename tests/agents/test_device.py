@@ -6,6 +6,7 @@ an operation, and is refused; so every machine can test the placement.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from vast.agents.base import Agent, ReplayAgent
 from vast.agents.vast.trainers import ThreadTrainer
 from vast.agents.vast.training_process import ProcessTrainer
 from vast.errors import UserError
+from vast.experiments.run_directory import read_config
 from vast.model import ModelConfig, NetworkConfig, Tabulator, tabulator
 from vast.model.single import single_encoder
 from vast.replay import Steps
+from vast.training.device import device_name, device_named
 
 META = torch.device("meta")
 AGENTS: list[type[Agent]] = [VaST, LSH, MFEC, NEC, PrioritizedDDQN]
@@ -164,8 +167,6 @@ def test_shortcuts_through_main_memory_are_for_the_processor_only() -> None:
 
 
 def test_auto_is_cuda_then_mps_then_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vast.training.device import device_named
-
     there = {"cuda": False, "mps": False}
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
@@ -188,3 +189,35 @@ def test_auto_is_cuda_then_mps_then_the_processor(monkeypatch: pytest.MonkeyPatc
 def test_a_device_that_is_not_one_gets_one_line(kind: type[Agent]) -> None:
     with pytest.raises(UserError, match=r"^device must be one of cpu, cuda, mps, auto, got 'gpu'$"):
         kind("CartPole-v1", "debug", device="gpu")
+
+
+@pytest.mark.parametrize("device", [torch.device("cpu", 0), "cpu:0", torch.device("cpu"), "cpu"])
+def test_a_device_is_recorded_by_its_one_name(device: Any, tmp_path: Path) -> None:
+    agent = LSH("CartPole-v1", "debug", device=device)
+    agent.learn(10, out=tmp_path / "run", progress=False)
+    agent.close()
+    assert agent.device == torch.device("cpu")
+    assert read_config(tmp_path / "run").device == "cpu"
+    assert device_name("mps:0") == device_name(torch.device("mps", 0)) == "mps"
+    assert device_name("cuda:0") == "cuda:0"
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        (None, "device must be one of cpu, cuda, mps, auto, got None"),
+        (0, "device must be one of cpu, cuda, mps, auto, got 0"),
+        ("mps:1", "device must be one of cpu, cuda, mps, auto, got 'mps:1'"),
+        (torch.device("cuda"), "here: PyTorch finds no CUDA device, got 'cuda'"),
+        (torch.device("mps", 0), "here: PyTorch finds no MPS device, got 'mps'"),
+    ],
+)
+def test_what_cannot_be_a_device_here_gets_one_line(
+    device: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(UserError, match=said):
+        LSH("CartPole-v1", "debug", device=device)

@@ -11,6 +11,8 @@ import pytest
 
 from tests.experiments.conftest import Refused, files_in
 from tests.experiments.sameness import assert_same, saved, started, vast
+from vast.errors import UserError
+from vast.experiments.run_directory import read_probes
 
 DEBUG = ("--preset", "debug")
 
@@ -181,6 +183,12 @@ def test_a_config_that_is_cut_short_is_refused(refused: Refused, run: Path) -> N
     text = (run / "config.json").read_text()
     (run / "config.json").write_text(text[: len(text) // 2])
     assert "config.json is not JSON" in refused("resume", run)
+
+
+def test_probes_that_are_nested_too_deeply_are_refused(run: Path) -> None:
+    (run / "probes.json").write_text("[" * 200_000)
+    with pytest.raises(UserError, match=r"probes.json: it is nested too deeply"):
+        read_probes(run)
 
 
 @pytest.mark.parametrize("depth", [500, 900, 100_000])

@@ -1,6 +1,7 @@
 """`agent.learn(steps, out=DIR)`: a run directory that the command understands."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,8 @@ def test_the_command_reports_and_explores_what_it_cannot_resume(
     assert (config.task, config.preset) == ("python:Grid", "custom")
     assert reason in refused("resume", run)
     assert "VaST.load('" in refused("resume", run)
+    said = refused("train", "--config", run, "--out", tmp_path / "new")
+    assert f"new cannot be trained from the shell: {reason}; in Python: VaST(env).learn(" in said
     assert f"cannot be made here: {reason}" in refused("eval", run)
     assert f"cannot be made here: {reason}" in refused("play", run, "--out", tmp_path / "a.gif")
     vast("report", run)
@@ -133,6 +136,57 @@ def test_the_reason_why_the_shell_cannot_resume_is_said(
     said = capsys.readouterr().err
     assert own.reason in said
     assert said.endswith("; without a test_env there are no test epochs\n")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("dtype", "O", "dtype must be one of uint8, float16, float32, .*, got 'O'"),
+        ("dtype", "nonsense", "dtype must be one of uint8, .*, got 'nonsense'"),
+        ("shape", [4, 4], "shape must be 1 or 3 sizes of at least 1, got"),
+        ("shape", [], "shape must be 1 or 3 sizes of at least 1, got"),
+        ("shape", [0], "shape must be 1 or 3 sizes of at least 1, got"),
+        ("n_actions", 0, "n_actions must be between 1 and "),
+    ],
+)
+def test_an_environment_that_cannot_be_is_refused(
+    field: str, value: Any, said: str, tmp_path: Path, refused: Refused
+) -> None:
+    run = tmp_path / "run"
+    LSH(Grid(), preset="debug").learn(10, out=run, progress=False)
+    content = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    content["config"]["own_env"][field] = value
+    (run / "config.json").write_text(json.dumps(content), encoding="utf-8")
+    assert re.search(said, refused("eval", run))
+
+
+class Walled(Grid):
+    """A grid that is told where its walls are."""
+
+    def __init__(self, walls: Any, rows: Any = ()) -> None:
+        super().__init__()
+        self.walls, self.rows = walls, rows
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, r"registered by a module"),
+        ({"walls": np.eye(2)}, r"registered by a module"),
+        ({"walls": np.ones((2, 2))}, r"other options: walls=array\(\[\[1., 1.\], \[1., 1.\]\]\)$"),
+        ({"walls": None}, r"other options: walls=None$"),
+        ({"rows": [np.ones(2)]}, r"other options: rows=\[array\(\[1., 1.\]\)\]$"),
+    ],
+)
+def test_options_may_be_arrays(options: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    usual = {"walls": np.eye(2), "rows": [np.zeros(2)] if "rows" in options else ()}
+    gymnasium.registry.pop("tests/Walled-v0", None)
+    gymnasium.register("tests/Walled-v0", f"{__name__}:Walled", kwargs=usual)
+    env = gymnasium.make("tests/Walled-v0", **options)
+    LSH(env, preset="debug").learn(10, out=tmp_path / "run", progress=False)
+    own = read_config(tmp_path / "run").own_env
+    assert own is not None
+    assert re.search(reason, own.reason)
 
 
 def test_ways_of_rendering_make_no_difference_and_ids_with_modules_are_kept(tmp_path: Path) -> None:

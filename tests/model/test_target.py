@@ -139,6 +139,16 @@ def test_the_gradient_of_a_weighted_moving_target_equals_differences() -> None:
             assert parameter.grad[i].item() == pytest.approx((above - below).item() / 2e-5, 1e-4)
 
 
+def test_weights_must_be_fitted_before_training() -> None:
+    options = TargetConfig(weighting=0.5)
+    tab = tabulator(ModelConfig(n_bits=5, network=SMALL, standardise=False, target=options))
+    rng = np.random.default_rng(0)
+    with pytest.raises(RuntimeError, match=r"call fit_standardisation .*: weighting is set"):
+        tab.train(batch(rng))
+    tab.fit_standardisation(observations(rng, (50,), SHAPE))
+    tab.train(batch(rng))
+
+
 def test_options_that_cannot_be_are_refused() -> None:
     with pytest.raises(UserError, match="past of the target must be at most 1, the history, got 2"):
         ModelConfig(history=1, target=TargetConfig(past=2))

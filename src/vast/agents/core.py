@@ -16,7 +16,7 @@ from vast.agents.registry import known_agents
 from vast.checks import at_least
 from vast.env_ids import made
 from vast.errors import UserError
-from vast.training.device import CPU, device_named
+from vast.training.device import CPU, device_name, device_named
 from vast.training.exploration import epsilon_greedy, greedy
 from vast.training.plain import to_plain
 from vast.training.protocol import Env, FrameStore, Pose, StateDict
@@ -73,8 +73,8 @@ class AgentCore(ABC):
         at_least(0, seed=seed)
         self.device = device_named(device)
         """where its networks are"""
-        self.device_name = str(device)
-        """as it was asked for"""
+        self.device_name = device_name(device)
+        """as it was asked for, `auto` included"""
         self.env_id = env if isinstance(env, str) else None
         """by which it was told to make its environment"""
         if isinstance(env, str):

@@ -67,7 +67,8 @@ def grid(
             print(f"  {line}")
         return
     if slurm is not None:
-        jobs = write_slurm(slurm, directory, write_grid(directory, asked), THREAD_VARIABLES)
+        whole = write_grid(directory, asked)
+        jobs = write_slurm(slurm, directory, whole, runs, THREAD_VARIABLES)
         print(f"wrote {slurm}: {jobs} jobs; to submit: sbatch {slurm}")
         return
     progress, interrupted = do_grid(

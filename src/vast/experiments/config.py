@@ -9,7 +9,7 @@ from vast.checks import at_least, between
 from vast.experiments.interventions import parse_intervention
 from vast.experiments.own_env import AbsentEnv, OwnEnv
 from vast.tasks import Scale, make_env, task_named
-from vast.training.device import CPU, check_device_name
+from vast.training.device import CPU, device_name
 from vast.training.loop_config import LoopConfig
 from vast.training.protocol import Env, Intervention
 
@@ -57,7 +57,7 @@ class RunConfig:
         at_least(0, seed=self.seed)
         at_least(1, steps=self.steps)
         between(1, MOST_THREADS, threads=self.threads)
-        check_device_name(self.device)
+        object.__setattr__(self, "device", device_name(self.device))
         planned_interventions(self.interventions)
 
     def require_parts(self) -> None:

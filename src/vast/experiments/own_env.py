@@ -7,7 +7,12 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from vast.checks import between
 from vast.errors import UserError
+from vast.replay.episodes import MAX_ACTIONS
+
+DTYPES = ("uint8", "float16", "float32", "float64", np.dtype(np.longdouble).name)
+"""of the observations from which an agent can learn"""
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,13 @@ class OwnEnv:
     shape: tuple[int, ...]
     dtype: str
     n_actions: int
+
+    def __post_init__(self) -> None:
+        between(1, MAX_ACTIONS, n_actions=self.n_actions)
+        if len(self.shape) not in (1, 3) or min(self.shape) < 1:
+            raise UserError(f"shape must be 1 or 3 sizes of at least 1, got {self.shape}")
+        if self.dtype not in DTYPES:
+            raise UserError(f"dtype must be one of {', '.join(DTYPES)}, got {self.dtype!r}")
 
 
 class AbsentEnv(gymnasium.Env[Any, Any]):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from vast.agents.base import Agent
 from vast.agents.registry import AGENTS, PRESETS
@@ -153,7 +154,8 @@ def place_of(agent: Agent) -> Place:
         named = Path(wad).name if task is None and wad else spec.id
         return Place(task.name if task else named, wad and str(wad), map_name)
     if changes:
-        said = ", ".join(f"{key}={value!r}" for key, value in changes.items())
+        options = ", ".join(f"{key}={value!r}" for key, value in changes.items())
+        said = " ".join(options.split())  # an array's rows are lines
         return _own(agent, f"its environment is {spec.id} with other options: {said}")
     if agent.env_id is not None and ":" in agent.env_id:
         return Place(f"{GYM}{agent.env_id}")
@@ -172,13 +174,24 @@ def _changes(spec: Any) -> dict[str, Any]:
     changes = {
         name: value
         for name, value in spec.kwargs.items()
-        if name != "render_mode" and (name, value) not in list(usual.kwargs.items())
+        if name != "render_mode"
+        and not (name in usual.kwargs and _is_same(value, usual.kwargs[name]))
     }
     if spec.max_episode_steps != usual.max_episode_steps:
         changes["max_episode_steps"] = spec.max_episode_steps
-    if spec.additional_wrappers != usual.additional_wrappers:
+    if not _is_same(spec.additional_wrappers, usual.additional_wrappers):
         changes["wrappers"] = [wrapper.name for wrapper in spec.additional_wrappers]
     return changes
+
+
+def _is_same(option: Any, usual: Any) -> bool:
+    """Tell whether an option is the usual one; of arrays inside others nobody can tell."""
+    if isinstance(option, np.ndarray) or isinstance(usual, np.ndarray):
+        return type(option) is type(usual) and np.array_equal(option, usual)
+    try:
+        return bool(option == usual)
+    except ValueError:
+        return False
 
 
 def _own(agent: Agent, reason: str) -> Place:

@@ -79,6 +79,8 @@ def read_probes(directory: Path) -> dict[str, Any]:
         return {}
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
+    except RecursionError:
+        raise UserError(f"cannot read {path}: it is nested too deeply") from None
     return found
 
 

@@ -245,6 +245,7 @@ def train(
     `stop` is asked after each step, and interrupts it as a signal does. `wandb` is a project at
     Weights & Biases; a run that is logged there goes on to be.
     """
+    _require_makeable(config, directory)
     config.require_parts()
     device_named(config.device)
     to = wandb_run(directory, wandb)
@@ -312,17 +313,24 @@ def _lost_checkpoint(directory: Path) -> bool:
     return not there and saves.exists() and saves.stat().st_size > 0
 
 
+def _require_makeable(config: RunConfig, directory: Path, *, resumed: bool = False) -> None:
+    """Raise UserError if only a program can make the environment of a run."""
+    if config.own_env is None:
+        return
+    agent = agent_named(config.agent).agent_class.__name__
+    call = f"{agent}.load({str(directory)!r}, env)" if resumed else f"{agent}(env)"
+    raise UserError(
+        f"{directory} cannot be {'resumed' if resumed else 'trained'} from the shell: "
+        f"{config.own_env.reason}; in Python: {call}.learn(STEPS, out={str(directory)!r})"
+    )
+
+
 def resume(directory: Path, steps: int | None, device: str | None = None) -> bool:
     """Resume a run, up to `steps` in all; return False if it was interrupted."""
     config = files.read_config(directory)
     steps = config.steps if steps is None else steps
     config = replace(config, steps=steps, device=device or config.device)
-    if config.own_env is not None:
-        call = f"{agent_named(config.agent).agent_class.__name__}.load({str(directory)!r}, env)"
-        raise UserError(
-            f"{directory} cannot be resumed from the shell: {config.own_env.reason}; in Python: "
-            f"{call}.learn(STEPS, out={str(directory)!r})"
-        )
+    _require_makeable(config, directory, resumed=True)
     if not Checkpoint(directory / CHECKPOINT).exists():
         lost = _lost_checkpoint(directory)
         out = "another directory, or remove this one" if lost else directory

@@ -71,7 +71,8 @@ def logged(directory: Path, config: RunConfig, to: WandbRun | None) -> Iterator[
     if to is None:
         yield []
         return
-    is_new = not (directory / FILE).exists()
+    # Runs of before may lie there that were never sent: those stay, whatever happens now.
+    is_new = not (directory / FOLDER).exists()
     try:
         run = _started(directory, config, to)
         with atomic_write(directory / FILE) as unfinished:
@@ -84,8 +85,10 @@ def logged(directory: Path, config: RunConfig, to: WandbRun | None) -> Iterator[
         raise
     try:
         yield [LogToWandb(run)]
-    finally:
-        run.finish()
+    except BaseException:
+        run.finish(exit_code=1)  # it is shown as failed
+        raise
+    run.finish()
 
 
 def _started(directory: Path, config: RunConfig, to: WandbRun) -> Any:

@@ -233,8 +233,10 @@ class Tabulator:
 
     def _train(self, batch: Batch) -> tuple[Terms[float], Tensor, Tensor]:
         config, model = self.config, self.model
-        if config.standardise and not model.observations.fitted:
-            raise RuntimeError("call fit_standardisation before training: standardise is set")
+        needs_fit = config.standardise or config.target.weighting
+        if needs_fit and not model.observations.fitted:
+            option = "standardise" if config.standardise else "weighting"
+            raise RuntimeError(f"call fit_standardisation before training: {option} is set")
         frames, actions, first, trained = self._tensors_of(batch)
         evaluation = model(frames, actions, first, trained, self.generator)
         self._optimiser.differentiate(evaluation.loss)

@@ -12,33 +12,47 @@ CPU, AUTO = "cpu", "auto"
 PREFERRED = ("cuda", "mps", CPU)
 """what `auto` takes the first of that there is"""
 NAME = re.compile(r"cpu|auto|mps|cuda(:\d{1,3})?")
+ONLY = re.compile(r"(cpu|mps)(:0)?")
+"""devices of which a machine has one, with or without its number"""
 
 
-def check_device_name(device: str) -> None:
-    """Raise UserError unless this names a device, of this machine or of another one."""
-    if not NAME.fullmatch(device):
+def device_name(device: "str | torch.device") -> str:
+    """Return the one name of a device, as it is recorded; UserError if it is none.
+
+    It may be of this machine or of another one. A `torch.device` may be of any kind.
+    """
+    name = str(device)
+    if only := ONLY.fullmatch(name):
+        name = only[1]
+    known = NAME.fullmatch(name) if isinstance(device, str) else _is_torch_device(device)
+    if not known:
         raise UserError(f"device must be one of cpu, cuda, mps, auto, got {device!r}")
+    return name
+
+
+def _is_torch_device(device: object) -> bool:
+    import torch
+
+    return isinstance(device, torch.device)
 
 
 def device_named(device: "str | torch.device") -> "torch.device":
     """Return the device that a name stands for here; UserError if there is none.
 
-    A `torch.device` is taken as it is.
+    A `torch.device` of a kind that has no name here is taken as it is.
     """
     import torch
 
-    if isinstance(device, torch.device):
-        return device
-    check_device_name(device)
-    if device == AUTO:
+    name = device_name(device)
+    if name == AUTO:
         return torch.device(next(kind for kind in PREFERRED if why_not(kind) is None))
-    reason = why_not(device)
+    reason = why_not(name)
     if reason is not None:
         here = [kind for kind in reversed(PREFERRED) if why_not(kind) is None]
         raise UserError(
-            f"device must be one of {', '.join([*here, AUTO])} here: {reason}, got {device!r}"
+            f"device must be one of {', '.join([*here, AUTO])} here: {reason}, got {name!r}"
         )
-    return torch.device(device)
+    return torch.device(name)
 
 
 def available_or_cpu(device: str) -> str:

@@ -15,6 +15,7 @@ from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named, s
 from vast.experiments.figures.differences import page
 from vast.experiments.grids.directory import Grid, read_grid, write_grid
 from vast.experiments.grids.run import grid_of, wanted
+from vast.experiments.grids.slurm import chain_at
 from vast.experiments.probes import PROBES, probe_named
 from vast.experiments.spec import Arm, Experiment
 from vast.experiments.spec_file import read_experiment
@@ -267,6 +268,25 @@ def test_a_script_for_slurm_has_one_job_per_agent_that_is_trained(
     assert "#SBATCH --array=0-1\n" in script
     assert f'vast grid {tmp_path / "grids" / "my"} --index "$SLURM_ARRAY_TASK_ID"' in script
     assert read_grid(tmp_path / "grids" / "my").name == "my"
+
+
+def test_a_script_for_slurm_does_the_runs_that_were_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], refused: Refused
+) -> None:
+    written(tmp_path, FORKED.replace("seeds = [0]", "seeds = [0, 1, 2]"))
+    vast("grid", "my.toml", "--slurm", "all.sh")
+    assert "#SBATCH --array=0-5\n" in (tmp_path / "all.sh").read_text()
+    capsys.readouterr()
+    vast("grid", "grids/my", "--arms", "plain", "--slurm", "plain.sh")
+    assert "3 jobs" in capsys.readouterr().out
+    assert "#SBATCH --array=1,3,5\n" in (tmp_path / "plain.sh").read_text()
+    vast("grid", "grids/my", "--seeds", "0", "2", "--slurm", "seeds.sh")
+    assert "#SBATCH --array=0-1,4-5\n" in (tmp_path / "seeds.sh").read_text()
+    assert [run.name for run in chain_at(read_grid(tmp_path / "grids" / "my"), 3)] == [
+        "plus-maze-plain-1"
+    ]
+    said = refused("grid", "grids/my", "--arms", "plain", "--seeds", "99")
+    assert "--seeds must be among 0, 1, 2, which grids/my has, got 99" in said
 
 
 def test_the_page_of_scales_lists_what_differs_now() -> None:

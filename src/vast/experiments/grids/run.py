@@ -95,7 +95,14 @@ def _again(
         replace(each, seeds=tuple(seed for seed in each.seeds if not seeds or seed in seeds))
         for each in of_arms(grid.conditions, arms)
     )
-    return replace(grid, conditions=tuple(conditions))
+    asked = replace(grid, conditions=tuple(conditions))
+    if not asked.runs():
+        there = sorted({seed for each in of_arms(grid.conditions, arms) for seed in each.seeds})
+        raise UserError(
+            f"--seeds must be among {', '.join(map(str, there))}, which {path} has, got "
+            f"{', '.join(map(str, seeds))}"
+        )
+    return asked
 
 
 def require_runs(grid: Grid, names: Iterable[str]) -> list[GridRun]:

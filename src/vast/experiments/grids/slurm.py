@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vast.errors import UserError
@@ -14,7 +14,7 @@ SCRIPT = """\
 # The runs of {name} as an array of {n} jobs: sbatch {file}
 # Submit it again to resume: finished runs end at once, others go on from their checkpoints.
 #SBATCH --job-name={name}
-#SBATCH --array=0-{last}
+#SBATCH --array={indices}
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={cores}
 #SBATCH --time={hours}:00:00
@@ -45,16 +45,23 @@ def chain_at(grid: Grid, index: int) -> list[GridRun]:
     return found[index]
 
 
-def write_slurm(path: Path, directory: Path, grid: Grid, threads: Sequence[str]) -> int:
-    """Write the script; return of how many jobs the array consists."""
-    jobs = chains(grid)
-    cores = max(run.cores for job in jobs for run in job)
+def write_slurm(
+    path: Path, directory: Path, grid: Grid, asked: Iterable[GridRun], threads: Sequence[str]
+) -> int:
+    """Write the script that does these runs of a grid; return of how many jobs it consists."""
+    names = {run.name for run in asked}
+    jobs = {
+        index: chain
+        for index, chain in enumerate(chains(grid))
+        if not names.isdisjoint(run.name for run in chain)
+    }
+    cores = max(run.cores for job in jobs.values() for run in job)
     logs = directory / "logs"
     text = SCRIPT.format(
         name=f"{grid.name}-{grid.scale}",
         file=path,
         n=len(jobs),
-        last=len(jobs) - 1,
+        indices=_ranges(list(jobs)),
         cores=cores,
         hours=HOURS,
         logs=logs.absolute(),
@@ -69,3 +76,11 @@ def write_slurm(path: Path, directory: Path, grid: Grid, threads: Sequence[str])
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     return len(jobs)
+
+
+def _ranges(indices: Sequence[int]) -> str:
+    """Return ascending numbers as Slurm writes them: 0-2,5."""
+    begins = [index for index in indices if index - 1 not in indices]
+    ends = [index for index in indices if index + 1 not in indices]
+    pairs = zip(begins, ends, strict=True)
+    return ",".join(f"{begin}-{end}" if begin < end else f"{begin}" for begin, end in pairs)
