@@ -160,7 +160,8 @@ def descriptions(kind: type[Any]) -> dict[str, str]:
         assert isinstance(body, ast.ClassDef)
         for statement, after in zip(body.body, body.body[1:], strict=False):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-                text = ast.literal_eval(after.value) if is_text else ""  # type: ignore[attr-defined]
-                found[statement.target.id] = str(text)
+                text = after.value if isinstance(after, ast.Expr) else None
+                found[statement.target.id] = (
+                    str(text.value) if isinstance(text, ast.Constant) else ""
+                )
     return found
