@@ -111,5 +111,5 @@ def test_tags_never_reach_into_the_bits_of_a_code(caplog: pytest.LogCaptureFixtu
         assert not VaST(SPACES, config=tagged, encoder=All()).extensions.parts
         assert VaST(SPACES, config=tagged, encoder=Cells()).extensions.parts
     assert [record.getMessage() for record in caplog.records] == [
-        "last_action is off: codes of 64 bits and 4 actions do not fit into 64 bits"
+        "last_action is off: codes of 64 bits and 4 bits of actions do not fit into 64"
     ]

@@ -23,28 +23,38 @@ TAGGED = replace(
 )
 
 
-def last_actions(agent: VaST) -> dict[int, int | None]:
-    """Return the action before each frame whose predecessor is stored, None at a start."""
+def last_actions(agent: VaST, count: int) -> dict[int, list[int]]:
+    """Return up to `count` actions of its episode before each frame, newest first.
+
+    Frames whose predecessors are no longer stored are left out.
+    """
     saved = agent.replay.state_dict(frames=False)
-    oldest = agent.replay.oldest
-    found: dict[int, int | None] = {}
-    for i in range(1, len(saved["fate"])):
-        went_on = saved["fate"][i - 1] == Fate.CONTINUED
-        found[oldest + i] = int(saved["action"][i - 1]) if went_on else None
+    found: dict[int, list[int]] = {}
+    for i in range(count, len(saved["fate"])):
+        actions: list[int] = []
+        for before in range(i - 1, i - 1 - count, -1):
+            if saved["fate"][before] != Fate.CONTINUED:
+                break
+            actions.append(int(saved["action"][before]))
+        found[agent.replay.oldest + i] = actions
     return found
 
 
-def test_each_state_has_the_bit_of_the_action_before_it_and_keeps_it() -> None:
-    agent = tiny_agent(TAGGED)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_each_state_has_the_bits_of_the_actions_before_it_and_keeps_them(count: int) -> None:
+    agent = tiny_agent(with_extensions(TAGGED, last_action_count=count))
     life = Wanderer(agent)
     for _ in range(6):
         life.live(70)  # the replay holds 200 frames: some are evicted
-        for number, action in last_actions(agent).items():
+        for number, actions in last_actions(agent, count).items():
             (state,), (encoded,) = agent.replay.states([number])
             if encoded:
-                bit = 0 if action is None else 1 << (60 + action)
-                assert int(state) & ~CODE == bit
-    assert {int(state) >> 60 for state in agent.table.states()} == {0, 1, 2, 4, 8}
+                bits = sum(1 << (60 - 4 * i + action) for i, action in enumerate(actions))
+                assert int(state) & ~CODE == bits
+    newest = {int(state) >> 60 for state in agent.table.states()}
+    assert newest == {0, 1, 2, 4, 8}
+    oldest = {int(state) >> (64 - 4 * count) & 15 for state in agent.table.states()}
+    assert oldest == {0, 1, 2, 4, 8}
 
 
 def test_the_bits_of_the_code_are_those_without_the_extension() -> None:
@@ -74,40 +84,67 @@ def test_a_policy_tags_what_it_did_or_what_was_done_in_its_place() -> None:
     assert policy.state() >> 60 == 0
 
 
+def test_a_policy_knows_as_many_actions_as_states_have() -> None:
+    agent = tiny_agent(with_extensions(TAGGED, last_action_count=2))
+    Wanderer(agent).live(100)
+    policy = agent.policy(0.0, np.random.default_rng(0))
+    seen = np.zeros((4, 4, 1), np.uint8)
+    policy.begin(seen)
+    for action, tag in [(1, 0b0010_0000), (3, 0b1000_0010), (0, 0b0001_1000)]:
+        policy.observe(seen, action)
+        assert policy.state() >> 56 == tag
+    assert agent.encode(np.stack([seen]), [0, 3, 1]) == policy.state()
+    policy.begin(seen)
+    assert policy.state() >> 56 == 0
+
+
 def test_tag_and_code_must_fit_into_a_state() -> None:
     with pytest.raises(UserError, match="at most 64 together, got 62 and 3"):
         LastActionBits(3, 62)
     LastActionBits(3, 61)
+    with pytest.raises(UserError, match="at most 64 together, got 59 and 6"):
+        LastActionBits(3, 59, 2)
+    LastActionBits(3, 58, 2)
 
 
 class Alternate(gymnasium.Env[Any, Any]):
     """One place that always looks the same; doing something else than before is rewarded."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps_before: int) -> None:
         self.observation_space = spaces.Box(-1, 1, (2,), np.float32)
         self.action_space = spaces.Discrete(2)
-        self._last, self._steps = -1, 0
+        self._steps_before = steps_before
+        self._actions: list[int] = []
 
     def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
-        self._last, self._steps = -1, 0
+        self._actions = []
         return np.zeros(2, np.float32), {}
 
     def step(self, action: np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        reward = float(action != self._last)
-        self._last, self._steps = int(action), self._steps + 1
-        return np.zeros(2, np.float32), reward, False, self._steps == 20, {}
+        before = self._actions[-self._steps_before :][:1]
+        differs = len(self._actions) < self._steps_before or before != [int(action)]
+        self._actions.append(int(action))
+        return np.zeros(2, np.float32), float(differs), False, len(self._actions) == 20, {}
 
 
-@pytest.mark.parametrize(("last_action", "least", "most"), [(True, 0.95, 1.0), (False, 0.0, 0.6)])
-def test_what_is_hidden_but_follows_from_the_last_action_is_learned(
-    last_action: bool, least: float, most: float
+@pytest.mark.parametrize(
+    ("steps_before", "changes", "least", "most"),
+    [
+        (1, {"last_action": False}, 0.0, 0.6),
+        (1, {"last_action": True}, 0.95, 1.0),
+        (2, {"last_action": True}, 0.0, 0.6),
+        (2, {"last_action": True, "last_action_count": 2}, 0.95, 1.0),
+    ],
+)
+def test_what_is_hidden_but_follows_from_the_last_actions_is_learned(
+    steps_before: int, changes: dict[str, Any], least: float, most: float
 ) -> None:
     config: VaSTConfig = replace(
-        with_extensions(last_action=last_action),
+        with_extensions(**changes),
         exploration=ExplorationConfig(200, 1.0, 0.1, 10),
     )
-    agent = VaST(Alternate(), config=config)
+    agent = VaST(Alternate(steps_before), config=config)
     agent.learn(400)
-    found = agent.evaluate(Alternate(), steps=200, epsilon=0.0)["reward_per_step"]
+    found = agent.evaluate(Alternate(steps_before), steps=200, epsilon=0.0)["reward_per_step"]
     assert least <= found <= most
     agent.close()

@@ -15,6 +15,8 @@ from vast.training.protocol import Observation, StateDict
 
 Codes = NDArray[np.uint64]
 Values = NDArray[np.float64]
+LastActions = Sequence[tuple[NDArray[np.uint8], NDArray[np.bool_]]]
+"""the actions before some frames, those that led to them first: which, and where one is known"""
 
 
 class ActionValues(NamedTuple):
@@ -36,8 +38,13 @@ class Extension:
 
     # --- states -----------------------------------------------------------------------------------
 
-    def tag(self, codes: Codes, actions: NDArray[np.uint8], known: NDArray[np.bool_]) -> Codes:
-        """Return the states of codes, given the actions that led to them, where one is known."""
+    @property
+    def actions_needed(self) -> int:
+        """How many of the last actions before a frame `tag` wants to be given."""
+        return 0
+
+    def tag(self, codes: Codes, last: LastActions) -> Codes:
+        """Return the states of codes, given the last actions before them."""
         return codes
 
     def retag(self, codes: Codes, states: Codes) -> Codes:
@@ -87,10 +94,15 @@ class Extensions(Extension):
     def __init__(self, parts: Sequence[Extension] = ()) -> None:
         self.parts = list(parts)
 
-    def tag(self, codes: Codes, actions: NDArray[np.uint8], known: NDArray[np.bool_]) -> Codes:
+    @property
+    def actions_needed(self) -> int:
+        """As many as the extension that wants most."""
+        return max((part.actions_needed for part in self.parts), default=0)
+
+    def tag(self, codes: Codes, last: LastActions) -> Codes:
         """Let every extension tag the codes."""
         for part in self.parts:
-            codes = part.tag(codes, actions, known)
+            codes = part.tag(codes, last)
         return codes
 
     def retag(self, codes: Codes, states: Codes) -> Codes:

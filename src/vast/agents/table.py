@@ -4,7 +4,7 @@ The paper's controlled comparison is one argument: VaST learns its encoder, LSH 
 projections, and an oracle is given the true places; the planning is the same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,8 +20,6 @@ from vast.planning import BackgroundSweeper, InlineSweeper, Sweeper, TransitionT
 from vast.training.exploration import greedy
 from vast.training.protocol import Env, Observation, Pose, StateDict
 from vast.training.spaces import Spaces
-
-NO_ACTION = np.zeros(1, np.uint8), np.zeros(1, np.bool_)
 
 
 def make_sweeper(table: TransitionTable, planner: str, backups_per_step: int) -> Sweeper:
@@ -183,11 +181,17 @@ class TableAgent(Agent):
         """Return the table's estimates, as if an episode began with the newest of these frames."""
         return self._new_decisions(learning=False).estimate(self.encode(history)).q
 
-    def encode(self, history: NDArray[Any], action: int | None = None) -> int:
-        """Return the state of a frame after the k before it, reached by an action if not None."""
+    def encode(self, history: NDArray[Any], actions: Sequence[int] = ()) -> int:
+        """Return the state of a frame after the k before it, and after these actions.
+
+        The one that led to the frame comes first; those before the episode's first are unknown.
+        """
         codes = self.encoder.encode(history[None])
-        last = NO_ACTION if action is None else (np.array([action], np.uint8), np.ones(1, np.bool_))
-        return int(self.extensions.tag(codes, *last)[0])
+        known = actions[: self.extensions.actions_needed]
+        unknown = self.extensions.actions_needed - len(known)
+        last = [(np.array([action], np.uint8), np.ones(1, np.bool_)) for action in known]
+        last += unknown * [(np.zeros(1, np.uint8), np.zeros(1, np.bool_))]
+        return int(self.extensions.tag(codes, last)[0])
 
     # --- experience -------------------------------------------------------------------------------
 
@@ -196,7 +200,7 @@ class TableAgent(Agent):
         self._state = self.encode(self._frames.history)
 
     def _stepped(self, action: int, reward: float, pose: Pose | None) -> None:
-        before, self._state = self._state, self.encode(self._frames.history, action)
+        before, self._state = self._state, self.encode(self._frames.history, [action])
         self._count(before, action, reward, self._state)
 
     def _terminated(self, action: int, reward: float) -> None:
@@ -264,14 +268,15 @@ class TablePolicy(GreedyPolicy):
         self._table_agent = agent
         self._decisions = agent._new_decisions(learning=False)
         self._chosen: int | None = None  # the action chosen last
-        self._last: int | None = None  # the action that led to the newest frame
+        self._last: list[int] = []  # the actions of the episode that states need, newest first
         self._state: int | None = None  # of the newest frame, once it was asked for
 
     def begin(self, observation: ArrayLike) -> None:
         """Start an episode with its first observation; the frames before it are blank."""
         super().begin(observation)
         self._decisions.extensions.begin_episode()
-        self._chosen = self._last = self._state = None
+        self._chosen = self._state = None
+        self._last = []
 
     def act(self) -> int:
         """Choose an action."""
@@ -281,7 +286,10 @@ class TablePolicy(GreedyPolicy):
     def observe(self, observation: ArrayLike, action: int | None = None) -> None:
         """See what followed the action chosen last, or `action` if another one was taken."""
         super().observe(observation)
-        self._last = self._chosen if action is None else action
+        taken = self._chosen if action is None else action
+        if taken is not None:
+            needed = self._decisions.extensions.actions_needed
+            self._last = [taken, *self._last][:needed]
         self._state = None
 
     def q_values(self) -> Values:

@@ -168,14 +168,18 @@ class Replay:
         frames = self._ring.stored(numbers)
         return self._assignments.states(frames), self._assignments.has_state(frames)
 
-    def actions_before(self, numbers: ArrayLike) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the action that led to each frame (0 if unknown), and whether it is known.
+    def actions_before(
+        self, numbers: ArrayLike, steps: int = 1
+    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Return the action taken some steps before each frame, and whether it is known (else 0).
 
-        It is unknown for the first frame of an episode and for the oldest frame stored.
+        With one step, the action that led to the frame. It is unknown if the episode began later,
+        or if its frame is no longer stored.
         """
         frames = self._ring.stored(numbers)
-        known = (frames > self.oldest) & (self._episodes.starts(frames) < frames)
-        actions = self._episodes.action[self._ring.slot(np.where(known, frames - 1, frames))]
+        before = frames - steps
+        known = (before >= self.oldest) & (before >= self._episodes.starts(frames))
+        actions = self._episodes.action[self._ring.slot(np.where(known, before, frames))]
         return np.where(known, actions, np.uint8(0)), known
 
     # --- reading ----------------------------------------------------------------------------------

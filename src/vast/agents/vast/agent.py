@@ -169,7 +169,9 @@ class VaST(TableAgent):
         if not len(numbers):
             return
         codes = self.encoder.encode(self.replay.histories(numbers))
-        states = self.extensions.tag(codes, *self.replay.actions_before(numbers))
+        needed = range(1, self.extensions.actions_needed + 1)
+        last = [self.replay.actions_before(numbers, steps) for steps in needed]
+        states = self.extensions.tag(codes, last)
         revision = self.replay.assign(numbers, states)  # line 12: it adds the transitions
         self._count_revisits(revision.added)
         self.extensions.on_tabulated(revision.added)

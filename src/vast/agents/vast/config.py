@@ -27,6 +27,8 @@ class ExtensionsConfig:
 
     last_action: bool = False
     """make the action that led to an observation part of its state, one bit per action"""
+    last_action_count: int = 1
+    """with last_action, how many of the last actions, each with bits of its own"""
     repeat_penalty: float = 0.0
     """each time an action is repeated at the same observation within an episode, lower its value by
     this share of the cost of being back there; 0: never"""
@@ -62,6 +64,7 @@ class ExtensionsConfig:
             reward_width=self.reward_width,
             outcome_shift=self.outcome_shift,
         )
+        at_least(1, last_action_count=self.last_action_count)
         one_of(get_args(Sameness), repeat_by=self.repeat_by)
         positive(reward_horizon=self.reward_horizon)
         if self.reward_width and self.reward_horizon is None:

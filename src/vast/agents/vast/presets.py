@@ -128,8 +128,9 @@ CPU: dict[str, Changes] = {
         **exploration(20_000, 20_000, final=0.03),
         "pooling": "max",  # averaged, the ball is too dim to be reconstructed
         # States must tell where the ball is going, and the paddle to a few pixels: many bits, an
-        # earlier frame in the target, and more weight on it, most where pixels often change.
-        "model.n_bits": 64,
+        # earlier frame in the target, and more weight on it, most where pixels often change. The
+        # bits that are left are for the last two actions, which tell how the paddle moves.
+        "model.n_bits": 58,
         "model.history": 3,
         "model.target.past": 2,
         "model.target.weighting": -0.25,
@@ -144,8 +145,10 @@ CPU: dict[str, Changes] = {
         "planning.backups_per_step": 2000,
         "planning.backups_per_training": 20_000,
         **NO_EXTENSIONS,
+        "extensions.last_action": True,
+        "extensions.last_action_count": 2,
         # Such states are met too rarely to stand alone.
-        "extensions.smoothing": 2.0,
+        "extensions.smoothing": 1.0,
     },
 }
 
