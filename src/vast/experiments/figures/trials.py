@@ -80,7 +80,13 @@ BEST: Mapping[str, Mapping[str, str]] = {
         "lsh": "preset",
         "mfec": "neighbours-50",
     },
-    "large-maze": {"plain": "bits-48", "lsh": "bits-48"},
+    "large-maze": {
+        "plain": "bits-48",
+        "nec": "published",
+        "ddqn": "rate-1e-4",
+        "lsh": "bits-48",
+        "mfec": "neighbours-25",
+    },
 }
 """the trial that each figure's arm uses, by the maze that it was chosen in; without one, an arm is
 its preset. Best is the reward per step in the last third of the tests"""
