@@ -135,12 +135,11 @@ CPU: dict[str, Changes] = {
         "model.target.past": 2,
         "model.target.weighting": -0.25,
         "model.reconstruction_weight": 64.0,
-        "model.learning_rate_steps": 8000,
+        "model.learning_rate_steps": 20_000,
         "replay.capacity": 1_000_000,
-        # The encoder learns early and quickly. From there on states stay what they are, and play
-        # improves; with later freezing and slower annealing it did not (docs/pong.md).
-        "training.every": 4,
-        "training.freeze_after": 40_000,
+        # The encoder must also see what happens once the agent hits the ball. From then on states
+        # stay what they are.
+        "training.freeze_after": 160_000,
         "planning.discount": 0.95,
         "planning.backups_per_step": 2000,
         "planning.backups_per_training": 20_000,

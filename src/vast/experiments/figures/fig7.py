@@ -31,7 +31,7 @@ SCALES = {
         },
         THREE,
         about=ABOUT,
-        # The encoder trains for 20 000 steps only, and Fig. S3 needs some rows of them.
+        # Fig. S3 needs some rows while the encoder trains.
         loop={"log_every": 2000, "eval_every": 50_000},
         probes=("ball", "networks"),
     ),
