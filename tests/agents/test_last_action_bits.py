@@ -98,6 +98,13 @@ def test_a_policy_knows_as_many_actions_as_states_have() -> None:
     assert policy.state() >> 56 == 0
 
 
+def test_more_actions_require_the_last_one() -> None:
+    with pytest.raises(UserError, match="last_action_count above 1 requires last_action"):
+        with_extensions(last_action=False, last_action_count=2)
+    with pytest.raises(UserError, match="last_action_count must be at least 1, got 0"):
+        with_extensions(last_action=True, last_action_count=0)
+
+
 def test_tag_and_code_must_fit_into_a_state() -> None:
     with pytest.raises(UserError, match="at most 64 together, got 62 and 3"):
         LastActionBits(3, 62)

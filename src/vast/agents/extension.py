@@ -16,7 +16,8 @@ from vast.training.protocol import Observation, StateDict
 Codes = NDArray[np.uint64]
 Values = NDArray[np.float64]
 LastActions = Sequence[tuple[NDArray[np.uint8], NDArray[np.bool_]]]
-"""the actions before some frames, those that led to them first: which, and where one is known"""
+"""the actions before some frames, those that led to them first: which, and where one is known;
+it ends where none is known"""
 
 
 class ActionValues(NamedTuple):

@@ -184,13 +184,11 @@ class TableAgent(Agent):
     def encode(self, history: NDArray[Any], actions: Sequence[int] = ()) -> int:
         """Return the state of a frame after the k before it, and after these actions.
 
-        The one that led to the frame comes first; those before the episode's first are unknown.
+        The one that led to the frame comes first; an episode has none before its first frame.
         """
         codes = self.encoder.encode(history[None])
-        known = actions[: self.extensions.actions_needed]
-        unknown = self.extensions.actions_needed - len(known)
-        last = [(np.array([action], np.uint8), np.ones(1, np.bool_)) for action in known]
-        last += unknown * [(np.zeros(1, np.uint8), np.zeros(1, np.bool_))]
+        needed = actions[: self.extensions.actions_needed]
+        last = [(np.array([action], np.uint8), np.ones(1, np.bool_)) for action in needed]
         return int(self.extensions.tag(codes, last)[0])
 
     # --- experience -------------------------------------------------------------------------------

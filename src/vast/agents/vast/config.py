@@ -65,6 +65,8 @@ class ExtensionsConfig:
             outcome_shift=self.outcome_shift,
         )
         at_least(1, last_action_count=self.last_action_count)
+        if self.last_action_count > 1 and not self.last_action:
+            raise UserError("last_action_count above 1 requires last_action")
         one_of(get_args(Sameness), repeat_by=self.repeat_by)
         positive(reward_horizon=self.reward_horizon)
         if self.reward_width and self.reward_horizon is None:
