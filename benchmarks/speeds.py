@@ -2,8 +2,8 @@
 
 A short run with a short burn-in is measured after it, without test epochs: processor time of the
 process, its threads and its engine, and the size of the checkpoint. The burst of training at the
-end of the burn-in is measured apart. Memories are nearly empty then: NEC and MFEC become slower by
-up to three times as theirs fill.
+end of the burn-in is measured apart, and so are steps with a frozen encoder. Memories are nearly
+empty then: NEC and MFEC become slower by up to three times as theirs fill.
 
     python -m benchmarks.speeds                       # all, about 15 minutes
     python -m benchmarks.speeds --agents vast nec     # these only; the others stay as they are
@@ -22,7 +22,7 @@ import tyro
 from benchmarks.report import machine, write_json
 from vast.agents.registry import AGENTS
 from vast.experiments.config import RunConfig, default_run
-from vast.experiments.grids.estimate import BURST, BYTES, SECONDS, STATE_BYTES
+from vast.experiments.grids.estimate import BURST, BYTES, FROZEN, SECONDS, STATE_BYTES
 from vast.experiments.runs import Run, opened
 from vast.tasks import TASKS
 from vast.training.checkpoint import CHECKPOINT
@@ -74,7 +74,13 @@ class Watch:
         return False
 
 
-def short_run(agent: str, task: str, preset: str) -> tuple[RunConfig, int]:
+def freezes(agent: str, task: str, preset: str) -> bool:
+    """Tell whether a preset freezes its encoder at some step."""
+    training = getattr(default_run(task, agent, preset).settings, "training", None)
+    return getattr(training, "freeze_after", None) is not None
+
+
+def short_run(agent: str, task: str, preset: str, frozen: bool) -> tuple[RunConfig, int]:
     """Return a run with a short burn-in, and the training steps of the preset's burst."""
     config = default_run(task, agent, preset)
     burn_in, after = STEPS[preset]
@@ -87,14 +93,15 @@ def short_run(agent: str, task: str, preset: str) -> tuple[RunConfig, int]:
     if agent == "vast":
         burst = config.settings.training.burst
         changes["training.burst"] = min(burst, BURST_STEPS)
+        changes["training.freeze_after"] = burn_in + 1 if frozen else None
     settings = with_changes(config.settings, changes)
     loop = replace(config.loop, eval_every=10**9)
     return replace(config, settings=settings, steps=burn_in + after, loop=loop), burst
 
 
-def measured(agent: str, task: str, preset: str) -> dict[str, float]:
+def measured(agent: str, task: str, preset: str, frozen: bool = False) -> dict[str, float]:
     """Return the costs of an agent on a task."""
-    config, burst = short_run(agent, task, preset)
+    config, burst = short_run(agent, task, preset, frozen)
     burn_in = config.settings.exploration.burn_in
     with TemporaryDirectory() as folder, opened(Path(folder), config) as run:
         watch = Watch(run, burn_in)
@@ -137,6 +144,8 @@ def main(
                 if preset == "paper" and task not in PAPER_TASKS:
                     continue
                 found = measured(agent, task, preset)
+                if freezes(agent, task, preset):
+                    found[FROZEN] = measured(agent, task, preset, frozen=True)[SECONDS]
                 speeds.setdefault(preset, {}).setdefault(agent, {})[task] = found
                 print(preset, agent, task, found, flush=True)
                 report = {"machine": machine("torch", "numpy", "numba", "vizdoom")}

@@ -111,6 +111,29 @@ def test_latent_learning_counts_only_steps_with_rewards() -> None:
     assert found["plus-maze, vast", steps].startswith("2,000 ")
 
 
+def test_pong_compares_areas_and_says_when_games_are_won() -> None:
+    def run(arm: str, seed: int, scores: list[float], transition: float) -> RunRecord:
+        curves = {
+            "eval/score": scores,
+            "train/transition": [transition] * len(scores),
+            "train/entropy": [10.0] * len(scores),
+        }
+        return record(curves, task="pong", arm=arm, agent="vast", seed=seed)
+
+    soon, late = [-20.0, 0.0, 20.0, 20.0, 20.0], [-20.0, -20.0, 10.0, -20.0, 30.0]
+    runs = [run("k3", 0, soon, 12.0), run("k3", 1, soon, 14.0)]
+    runs += [run("k0", 0, late, 30.0), run("k0", 1, late, 30.0)]
+    found = rows("pong", fig7=runs, pong_long=[run("k0", 0, late, 30.0)])
+    assert found["k3", "area under the score of test games, per step"].startswith("10 ")
+    assert found["k3", "score of test games, last third"].startswith("20 ")
+    assert found["k3", "transition - entropy, last third (nats)"].startswith("3 ")
+    won = "steps to a score of 0 in two tests, median"
+    assert found["k3", won].startswith("2,000 ")
+    assert found["k0", won].startswith("never ")  # a single test is not enough
+    assert found["k3 > k0", "probability of improvement, area"].startswith("1 [1, 1]")
+    assert found["k0", "score of test games, steps 4,000 to 5,000"].startswith("30 ")
+
+
 def test_trees_are_told_from_mazes_task_by_task() -> None:
     def run(task: str, seed: int, revisited: float) -> RunRecord:
         probe = {"states": 10 * seed + 10, "mean_predecessors": 2.0, "revisited": revisited}

@@ -1,6 +1,7 @@
 """The paper's figures show what the records say: every run, its mean, what happened when."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 from tests.analysis.records import REWARD, record
 from vast.analysis.drawing import AGENT_COLOURS
+from vast.analysis.figures import draw_figure
 from vast.analysis.paper import fig3, fig4, fig5, fig6, fig7, figS1, figS2
 from vast.analysis.paper.lines import Line, legend_note
 from vast.analysis.paper.mazes import floor_plan, forced_path
@@ -231,10 +233,28 @@ def test_fig7_and_figS3_show_pong_by_the_history_of_frames() -> None:
     assert {"k0", "k3", "k3-motion", "nec"} <= set(drawn(scores))
     terms = panels(fig7.draw_terms([*records, *further]))
     assert all("k3-motion" not in drawn(ax) for ax in terms)  # its reconstruction is of more
+    longer = record(
+        {"eval/score": RNG.random(9)}, task="pong", arm="k3", settings={"model": {"history": 3}}
+    )
+    (scores,) = panels(fig7.draw([longer, *records]))  # one seed that went on, whatever the order
+    assert len(drawn(scores)["k3:0"][1]) == 9
     reconstruction, rest = panels(fig7.draw_terms(records))
     assert_shows(reconstruction, records[1:], "k3", "train/reconstruction")
     difference = curves["train/transition"] - curves["train/entropy"]
     assert drawn(rest)["k3"][1] == pytest.approx(difference)
+
+
+def test_a_figure_says_which_runs_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    motion = {"model": {"history": 3, "target": {"past": 2}}}
+    moving = [record([0.0], task="pong", arm="k3-motion", agent="vast", settings=motion)]
+    needed = "figS3 needs runs on pong of VaST with the paper's target, got others"
+    with pytest.raises(UserError, match=needed):
+        fig7.draw_terms(moving)
+    monkeypatch.setattr("vast.analysis.figures.published_names", list)
+    command = "fig4 has no published results yet: vast grid fig4 --out grids/fig4-cpu, then"
+    with pytest.raises(UserError, match=command):
+        draw_figure("fig4", tmp_path / "figures")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_mean_ends_where_an_unfinished_run_does() -> None:

@@ -38,7 +38,6 @@ def test_figure_draws_into_the_directory_named_and_says_so(
             ["figure", "fig31"],
             "unknown figure 'fig31': must be one of fig1, fig2, fig3, fig4, fig5",
         ),
-        (["figure", "fig7"], "fig7 has no published results yet: vast grid fig7 --out"),
         (
             ["figure", "fig1", "--ou", "x"],
             "Unrecognized options: --ou, x; Perhaps you meant: --out",

@@ -28,8 +28,6 @@ LONGEST = 300
 ANSWER = re.compile(r"# -> (.*)$")
 """what a line of Python gives: its value, or what it prints"""
 NOT_COMPLETE = ("maze build", "maze show")
-NOT_YET = ("grid fig7",)
-"""named by docs/results.md, which is written from the claims; its runs are not declared yet"""
 PLACEHOLDER = re.compile(r"--help|[A-Z]{2,}|\.\.\.|\[")
 
 
@@ -141,7 +139,7 @@ def check_vast(arguments: list[str]) -> None:
 def test_commands_within_sentences_exist(page: str) -> None:
     prose = re.sub(r"^```.*?^```$", "", text(page), flags=re.MULTILINE | re.DOTALL)
     for command in re.findall(r"`vast (\w+ [^`]+)`", prose):
-        if not PLACEHOLDER.search(command) and command not in NOT_COMPLETE + NOT_YET:
+        if not PLACEHOLDER.search(command) and command not in NOT_COMPLETE:
             check_vast(shlex.split(command))
 
 

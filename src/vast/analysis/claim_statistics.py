@@ -32,6 +32,8 @@ WINDOW = 10_000
 """environment steps in which the use of the teleporter is averaged"""
 REGULAR = 0.5
 """share of episodes that make up regular use, in two tests in a row"""
+GAMES = "eval/score"
+"""mean over the whole games of a test"""
 
 
 @dataclass(frozen=True)
@@ -111,17 +113,27 @@ def compared(records: Sequence[RunRecord], task: str, *ours: str) -> list[Row]:
     runs = [run for run in records if run.task == task]
     score = {"reward per step, last third of the tests": last_third(METRIC)}
     found = rows_by_arm(runs, score)
-    labels = {run.arm: run.label for run in runs}
     for arm in ours:
         family = [run for run in runs if run.arm == arm or run.arm not in ours]
-        if arm not in labels or len({run.arm for run in family}) < 2:
-            continue
-        for pair in compare(family, against=arm).tasks[0].pairs:
-            what = f"{labels[arm]} > {labels.get(pair.theirs, pair.theirs)}"
-            found.append(Row(what, "probability of improvement", str(pair.improvement)))
-            if pair.test is not None:
-                told = f"{number(pair.adjusted)} ({pair.test.mark})"
-                found.append(Row(what, "p, paired permutation test, Holm", told))
+        found += pairs(family, arm)
+    return found
+
+
+def pairs(
+    runs: Sequence[RunRecord], ours: str, metric: str = METRIC, score: str = "last-third"
+) -> list[Row]:
+    """Return how one arm compares with every other one; nothing if it is alone or not there."""
+    labels = {run.arm: run.label for run in runs}
+    if ours not in labels or len(labels) < 2:
+        return []
+    found = []
+    for pair in compare(runs, metric, score, against=ours).tasks[0].pairs:
+        what = f"{labels[ours]} > {labels.get(pair.theirs, pair.theirs)}"
+        of_what = "" if score == "last-third" else f", {score}"
+        found.append(Row(what, f"probability of improvement{of_what}", str(pair.improvement)))
+        if pair.test is not None:
+            told = f"{number(pair.adjusted)} ({pair.test.mark})"
+            found.append(Row(what, f"p, paired permutation test, Holm{of_what}", told))
     return found
 
 
@@ -259,19 +271,42 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
 
 
 def pong(records: Iterable[RunRecord]) -> list[Row]:
-    """Return area under the curve and the terms of the free energy."""
+    """Return the score of test games, when it is 0, and the terms of the free energy."""
     runs = [run for run in records if run.task == "pong"]
-    return rows_by_arm(
-        runs,
-        {
-            "area under the score of test games": lambda run: area_under_curve(
-                *run.curve("eval/score")
-            ),
-            "reconstruction, last third (nats)": last_third("train/reconstruction"),
-            "transition, last third (nats)": last_third("train/transition"),
-            "entropy, last third (nats)": last_third("train/entropy"),
-        },
+    told: dict[str, Score] = {
+        "area under the score of test games, per step": lambda run: area_under_curve(
+            *run.curve(GAMES)
+        ),
+        "score of test games, last third": last_third(GAMES),
+        "reconstruction, last third (nats)": last_third("train/reconstruction"),
+        "transition - entropy, last third (nats)": lambda run: (
+            last_third("train/transition")(run) - last_third("train/entropy")(run)
+        ),
+    }
+    won: dict[str, Score] = {
+        "steps to a score of 0 in two tests, median": lambda run: steps_to(
+            *run.curve(GAMES), 0.0, in_a_row=2
+        )
+    }
+    histories = [run for run in runs if run.arm in ("k3", "k0")]
+    return (
+        rows_by_arm(runs, told)
+        + rows_by_arm(runs, won, median)
+        + pairs(histories, "k3", GAMES, "area")
     )
+
+
+def long_pong(records: Sequence[RunRecord]) -> list[Row]:
+    """Return the score of test games in the last fifth of longer runs."""
+
+    def score(run: RunRecord) -> float:
+        return mean_within(*run.curve(GAMES), 0.8 * run.steps, run.steps)
+
+    found = []
+    for length in sorted({run.steps for run in records}):
+        name = f"score of test games, steps {round(0.8 * length):,} to {length:,}"
+        found += rows_by_arm([run for run in records if run.steps == length], {name: score})
+    return found
 
 
 def trials(records: Sequence[RunRecord]) -> list[Row]:

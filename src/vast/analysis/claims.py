@@ -143,8 +143,11 @@ CLAIMS = (
         "pong",
         "In Pong a history of three frames converges faster; its reconstruction is the same, "
         "transition - entropy is lower.",
-        ("fig7",),
-        of("fig7", statistics.pong),
+        ("fig7", "pong-long"),
+        lambda records: [
+            *of("fig7", statistics.pong)(records),
+            *of("pong-long", statistics.long_pong)(records),
+        ],
     ),
     Claim(
         "latent-learning",

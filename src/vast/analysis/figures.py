@@ -42,7 +42,7 @@ FIGURES = {
     "fig4": PaperFigure(f"{HERE}.fig4:draw", ("fig4",)),
     "fig5": PaperFigure(f"{HERE}.fig5:draw", ("fig5",)),
     "fig6": PaperFigure(f"{HERE}.fig6:draw", ("fig6",)),
-    "fig7": PaperFigure(f"{HERE}.fig7:draw", ("fig7",)),
+    "fig7": PaperFigure(f"{HERE}.fig7:draw", ("fig7", "pong-long")),
     "figS1": PaperFigure(f"{HERE}.figS1:draw", ("fig4", "figS1")),
     "figS2": PaperFigure(f"{HERE}.figS2:draw", ("fig5",)),
     "figS3": PaperFigure(f"{HERE}.fig7:draw_terms", ("fig7",)),

@@ -39,7 +39,7 @@ def grid(
         dry_run: only say what there is to do, and what it costs
         slurm: write a script for `sbatch` that does the runs, instead of doing them
         ray: do them on a Ray cluster: its address, or local
-        reuse: other grids, whose finished runs are copied where they are the same
+        reuse: other grids, of which finished runs are copied, or continued if they are shorter
         save_seconds: between two checkpoints of a run
         leg_seconds: with --ray: what is lost at most when a node is lost
         index: do one job of the array that --slurm writes, in this process

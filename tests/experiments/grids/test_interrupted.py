@@ -108,6 +108,24 @@ def test_the_same_runs_of_another_grid_are_taken_over(
         assert_same(copy, original)
 
 
+def test_a_shorter_run_of_another_grid_is_the_beginning_of_a_longer_one(
+    alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = written(tmp_path, FORKED.partition("[forks]")[0].replace("forks = []", ""))
+    capsys.readouterr()
+    vast("grid", spec, "--out", tmp_path / "longer", "--reuse", alone)
+    said = capsys.readouterr().out.splitlines()
+    # One of the forks is the whole run, which goes before its beginning.
+    assert said[:2] == [
+        "plus-maze-vast-0: taken over",
+        "plus-maze-plain-0: taken over up to step 350",
+    ]
+    vast("grid", spec, "--out", tmp_path / "whole")
+    for arm in ("vast", "plain"):
+        name = Path("runs") / f"plus-maze-{arm}-0"
+        assert_same(tmp_path / "longer" / name, tmp_path / "whole" / name)
+
+
 def test_a_fork_is_the_run_that_was_never_forked(alone: Path, tmp_path: Path) -> None:
     options = ("--preset", "debug", "--steps", "500", "--seed", "0")
     vast(

@@ -8,7 +8,15 @@ from rich.console import Console
 
 from tests.experiments.grids.worlds import FORKED, written
 from vast.experiments.grids.directory import Grid, GridRun, attempts, read_grid, write_grid
-from vast.experiments.grids.estimate import BURST, BYTES, SECONDS, STATE_BYTES, Speeds, estimate
+from vast.experiments.grids.estimate import (
+    BURST,
+    BYTES,
+    FROZEN,
+    SECONDS,
+    STATE_BYTES,
+    Speeds,
+    estimate,
+)
 from vast.experiments.grids.overview import Overview
 from vast.experiments.grids.pool import Attempt, Outcome, cores_of
 from vast.experiments.grids.run import grid_of
@@ -111,6 +119,16 @@ def test_the_cost_of_a_grid_is_that_of_its_steps_tests_and_bursts(
     assert found.gigabytes == pytest.approx(4 + 1e6 * 1.0 / 1e9)
     assert found.unknown == ()
     assert estimate(tmp_path / "grid", grid.runs(), Speeds({})).unknown == ("vast (debug)",)
+
+
+def test_steps_with_a_frozen_encoder_have_a_cost_of_their_own(tmp_path: Path) -> None:
+    frozen = 'agent = "vast"\nset = { "training.freeze_after" = 300 }'
+    text = FORKED.partition("[arms.plain]")[0].replace('agent = "vast"', frozen)
+    grid = grid_of(read_experiment(written(tmp_path, text)), "own")
+    measured = {SECONDS: 36.0, FROZEN: 3.6, BURST: 0.0, BYTES: 0, STATE_BYTES: 0}
+    found = estimate(tmp_path / "grid", grid.runs(), Speeds({"debug": {"vast": {"h": measured}}}))
+    # 300 steps and a test of 50, then 200 steps and another one.
+    assert found.core_hours == pytest.approx((0.35 * 36 + 0.25 * 3.6) / 3600)
 
 
 def test_workers_have_cores_of_their_own() -> None:

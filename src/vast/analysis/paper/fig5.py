@@ -43,7 +43,8 @@ METRICS = {REWARD: "reward per step", TELEPORTED: "episodes through\nthe telepor
 
 def draw(records: Sequence[RunRecord]) -> Figure:
     """Return the figure: A for each VaST that was run, B for all agents after a rewarded run."""
-    runs = select(records, "fig5", "h-maze", such=lambda run: run.fork in CONDITIONS)
+    forks = f"with the fork {' or '.join(CONDITIONS)}"
+    runs = select(records, "fig5", "h-maze", such=lambda run: run.fork in CONDITIONS, what=forks)
     variants = list(dict.fromkeys(kind(arm[0]) for arm in by_arm(runs) if arm[0].agent == "vast"))
     figure = new_figure(PAGE, 11.5)
     columns = len(variants) + 1

@@ -33,7 +33,13 @@ HORIZONTAL, VERTICAL = "#9e6bb5", "#e8c547"
 
 def draw(records: Sequence[RunRecord]) -> Figure:
     """Return the figure: a panel for each size of the replay; agents without one are in both."""
-    runs = select(records, "fig6", "plus-maze", such=lambda run: bool(run.interventions))
+    runs = select(
+        records,
+        "fig6",
+        "plus-maze",
+        such=lambda run: bool(run.interventions),
+        what="with an intervention",
+    )
     sizes = sorted({size for run in runs if (size := replay_size(run)) is not None}) or [0]
     figure = new_figure(PAGE, 7.4)
     first, *axes = figure.subplots(

@@ -48,7 +48,8 @@ def history_lines(runs: Sequence[RunRecord], curve: Callable[[RunRecord], Curve]
     found = []
     for arm in by_arm(runs):
         k, moving = history(arm[0]), has_motion(arm[0])
-        curves = {run.seed: curve(run) for run in arm}
+        # Of a seed that went on in another grid, the longer run.
+        curves = {run.seed: curve(run) for run in sorted(arm, key=lambda run: run.steps)}
         known = {seed: one for seed, one in curves.items() if len(one[0])}
         if known:
             label = f"k = {k}, target with motion" if moving else f"k = {k}"
@@ -74,7 +75,7 @@ def transition_and_entropy(record: RunRecord) -> Curve:
 
 def draw(records: Sequence[RunRecord]) -> Figure:
     """Return Fig. 7: the score of test games, and a frame beside its reconstruction."""
-    runs = select(records, "fig7", "pong", such=is_vast)
+    runs = select(records, "fig7", "pong", such=is_vast, what="of VaST")
     others = [run for run in records if run.task == "pong" and not is_vast(run)]
     figure = new_figure(COLUMN, 8.0)
     ax = figure.subplots()
@@ -106,7 +107,13 @@ def draw_terms(records: Sequence[RunRecord]) -> Figure:
 
     A target with motion is another one, with another reconstruction, and not shown.
     """
-    runs = select(records, "figS3", "pong", such=lambda run: is_vast(run) and not has_motion(run))
+    runs = select(
+        records,
+        "figS3",
+        "pong",
+        such=lambda run: is_vast(run) and not has_motion(run),
+        what="of VaST with the paper's target",
+    )
     figure = new_figure(PAGE, 7.0)
     a, b = figure.subplots(1, 2)
     lines = history_lines(

@@ -14,7 +14,8 @@ PANELS = {"rewarded": ("A", "rewarded run"), "penalised": ("B", "penalised run")
 
 def draw(records: Sequence[RunRecord]) -> Figure:
     """Return the figure."""
-    runs = select(records, "figS2", "h-maze", such=lambda run: run.fork in PANELS)
+    forks = f"with the fork {' or '.join(PANELS)}"
+    runs = select(records, "figS2", "h-maze", such=lambda run: run.fork in PANELS, what=forks)
     figure = new_figure(PAGE, 11.5)
     axes = figure.subplots(2, 2, sharex=True, sharey="row")
     every: list[Line] = []

@@ -123,12 +123,15 @@ def select(
     task: str,
     *,
     such: Callable[[RunRecord], bool] = lambda _: True,
+    what: str = "",
 ) -> list[RunRecord]:
-    """Return the runs of a task; UserError, which says what a figure needs, if there are none."""
-    found = [record for record in records if record.task == task and such(record)]
+    """Return the runs of a task, such as `what` describes; UserError, which says so, if none is."""
+    there = [record for record in records if record.task == task]
+    found = [record for record in there if such(record)]
     if not found:
         tasks = ", ".join(sorted({record.task for record in records})) or "none"
-        raise UserError(f"{figure} needs runs on {task}, got runs on {tasks}")
+        got = "others" if there else f"runs on {tasks}"
+        raise UserError(f"{figure} needs runs on {task}{what and ' '}{what}, got {got}")
     return found
 
 

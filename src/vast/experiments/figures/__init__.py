@@ -27,6 +27,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "fixed-prior": f"{_HERE}.plus_maze:FIXED_PRIOR",
     "background-planner": f"{_HERE}.plus_maze:BACKGROUND_PLANNER",
     "paper-preset": f"{_HERE}.plus_maze:PAPER_PRESET",
+    "pong-long": f"{_HERE}.fig7:LONG",
     "pong-oracle": f"{_HERE}.pong_oracle:SCALES",
     "pong-oracle-variants": f"{_HERE}.pong_oracle:VARIANTS",
     "random-policy": f"{_HERE}.fig3:RANDOM_POLICY",
@@ -48,8 +49,6 @@ EXPERIMENTS: Mapping[str, str] = {
 """where each experiment is declared, at each scale"""
 SAME_RUNS = {"figS2": "fig5", "figS3": "fig7"}
 """figures that are drawn from the runs of another one"""
-ALSO_DRAWN_FROM = {"figS1": "fig4"}
-"""figures of which a part is drawn from the runs of another one"""
 
 
 def scales_of(name: str) -> Mapping[str, Experiment]:

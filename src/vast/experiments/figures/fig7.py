@@ -17,6 +17,8 @@ def baseline(arm: Arm) -> Arm:
 K3 = Arm("vast", {"model.target.past": 0}, label="k = 3")
 K0 = Arm("vast", {"model.target.past": 0, "model.history": 0}, label="k = 0")
 
+MOTION = Arm("vast", label="k = 3, target with motion")
+
 SCALES = {
     "cpu": Experiment(
         "fig7",
@@ -24,7 +26,7 @@ SCALES = {
         {
             "k3": K3,
             "k0": K0,
-            "k3-motion": Arm("vast", label="k = 3, target with motion"),
+            "k3-motion": MOTION,
             "nec": baseline(NEC),
             "ddqn": baseline(DDQN),
             "mfec": baseline(MFEC),
@@ -36,4 +38,15 @@ SCALES = {
         probes=("ball", "networks"),
     ),
     "paper": Experiment("fig7", ("pong",), {"k3": K3, "k0": K0}, FIVE, about=ABOUT, preset="paper"),
+}
+
+LONG = {
+    "cpu": replace(
+        SCALES["cpu"],
+        name="pong-long",
+        arms={"k3": K3, "k0": K0, "k3-motion": MOTION},
+        seeds=(0,),
+        about="the first seeds of fig7, up to the paper's 5 000 000 steps",
+        steps=5_000_000,
+    )
 }

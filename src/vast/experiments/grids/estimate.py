@@ -20,6 +20,8 @@ from vast.training.progress import duration
 SPEEDS = "speeds.json"
 SECONDS, BURST = "core_seconds_per_1000_steps", "core_seconds_of_burst"
 """of environment steps, and of the training at the end of the burn-in"""
+FROZEN = "core_seconds_per_1000_steps_frozen"
+"""of environment steps once the encoder no longer trains, where a preset freezes it"""
 BYTES, STATE_BYTES = "frame_bytes_per_1000_steps", "state_bytes"
 """of a checkpoint: its frames, and all else"""
 
@@ -49,9 +51,9 @@ class Speeds:
         """Return what was measured once and for all, per 1000 steps."""
         config = run.condition.config
         tasks = self._table.get(config.preset, {}).get(config.agent, {})
-        if config.task in tasks:
-            return float(tasks[config.task][what])
-        return mean(float(entry[what]) for entry in tasks.values()) if tasks else None
+        entries = [tasks[config.task]] if config.task in tasks else tasks.values()
+        known = [float(entry[what]) for entry in entries if what in entry]
+        return mean(known) if known else None
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,25 @@ def estimate(directory: Path, runs: Iterable[GridRun], speeds: Speeds) -> Estima
             config = run.condition.config
             unknown.add(f"{config.agent} ({config.preset})")
         else:
-            loop = run.condition.config.loop
-            tests = left // loop.eval_every * loop.eval_steps
+            frozen = min(left, frozen_steps(run))
+            per_1000_frozen = speeds.measured(run, FROZEN) or per_1000
+            seconds += _with_tests(run, left - frozen) * per_1000 / 1000
+            seconds += _with_tests(run, frozen) * per_1000_frozen / 1000
             burst = 0.0 if max(run.condition.begins, saved) > 0 else speeds.measured(run, BURST)
-            seconds += (left + tests) * per_1000 / 1000 + (burst or 0.0)
+            seconds += burst or 0.0
     return Estimate(total, finished, steps, seconds / 3600, size / 1e9, tuple(sorted(unknown)))
+
+
+def frozen_steps(run: GridRun) -> int:
+    """Return for how many steps of a run its encoder no longer trains."""
+    training = getattr(run.condition.config.settings, "training", None)
+    after = getattr(training, "freeze_after", None)
+    return 0 if after is None else max(0, run.steps - after)
+
+
+def _with_tests(run: GridRun, steps: int) -> int:
+    loop = run.condition.config.loop
+    return steps + steps // loop.eval_every * loop.eval_steps
 
 
 def kept_steps(run: GridRun) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vast.errors import UserError, unknown
 from vast.experiments.figures import experiment_named, scales_of
-from vast.experiments.forks import reuse
+from vast.experiments.forks import fork, reuse
 from vast.experiments.grids.directory import (
     Grid,
     GridRun,
@@ -115,24 +115,37 @@ def require_runs(grid: Grid, names: Iterable[str]) -> list[GridRun]:
 
 
 def take_over(directory: Path, runs: Iterable[GridRun], others: Iterable[Path]) -> list[str]:
-    """Copy the finished runs of other grids that are the same as runs here; return their names.
+    """Copy the finished runs of other grids that runs here are, or begin with; say so in lines.
 
-    The same: every field of the config is, whatever the arm is called.
+    Every field of the config is the same, whatever the arm is called, but for the number of steps:
+    no schedule depends on it, so that a shorter run is the beginning of a longer one.
     """
-    finished = {
-        json.dumps(to_plain(run.condition.run_config(run.seed), full=True)): (other, run)
-        for other in others
-        for run in read_grid(other).runs()
-        if is_done(other, run)
-    }
-    taken = []
+    finished: dict[str, list[tuple[int, Path]]] = {}
+    for other in others:
+        for run in read_grid(other).runs():
+            if is_done(other, run):
+                there = run.steps, run_directory_of(other, run)
+                finished.setdefault(_but_for_steps(run), []).append(there)
+    said = []
     for run in runs:
         here = run_directory_of(directory, run)
-        key = json.dumps(to_plain(run.condition.run_config(run.seed), full=True))
-        if key in finished and not here.exists():
-            reuse(run_directory_of(*finished[key]), here)
-            taken.append(run.name)
-    return taken
+        found = [pair for pair in finished.get(_but_for_steps(run), ()) if pair[0] <= run.steps]
+        if not found or here.exists():
+            continue
+        steps, trained = max(found)
+        if steps == run.steps:
+            reuse(trained, here)
+            said.append(f"{run.name}: taken over")
+        else:
+            fork(trained, here, run.condition.run_config(run.seed))
+            said.append(f"{run.name}: taken over up to step {steps:,}")
+    return said
+
+
+def _but_for_steps(run: GridRun) -> str:
+    """Return the config of a run as text, without its number of steps."""
+    config = replace(run.condition.run_config(run.seed), steps=1)
+    return json.dumps(to_plain(config, full=True))
 
 
 def do_grid(
@@ -159,8 +172,8 @@ def do_grid(
         # What another call asked for stays in the grid, and is not done now.
         there = {run.name: run for run in whole.runs()}
         runs = [there[run.name] for run in runs]
-        for name in take_over(directory, runs, reused):
-            print(f"{name}: taken over", flush=True)
+        for line in take_over(directory, runs, reused):
+            print(line, flush=True)
         pool: Pool
         if cluster is None:
             pool = LocalPool(directory, workers, save_seconds)
