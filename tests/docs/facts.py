@@ -68,7 +68,7 @@ def _views(names: dict[str, Any], said: str) -> None:
 def _grids(names: dict[str, Any], said: str) -> None:
     whole = "".join(block.code for block in blocks(GRIDS) if block.language == "toml")
     Path("whole.toml").write_text(whole, encoding="utf-8")
-    directory, grid = wanted("whole.toml", None, (), (), None)
+    directory, grid = wanted("whole.toml")
     forks = {run.name for run in grid.runs() if run.name.startswith("plus-maze-short-codes")}
     assert directory == Path("grids/whole")
     assert forks == {

@@ -16,6 +16,7 @@ def grid(
     scale: Annotated[str | None, shown("cpu|paper")] = None,
     seeds: Numbers = (),
     arms: Annotated[tuple[str, ...], shown("NAME ...")] = (),
+    steps: Number = None,
     workers: Number = None,
     out: Directory = None,
     dry_run: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
@@ -34,6 +35,7 @@ def grid(
         scale: cpu (the default), minutes per run, or paper, the published budgets
         seeds: instead of those of the experiment
         arms: only these of the experiment
+        steps: of every run, instead of the experiment's; without it, the same grid goes on
         workers: runs at a time; by default as many as there are cores for
         out: the directory; by default grids/NAME-SCALE
         dry_run: only say what there is to do, and what it costs
@@ -54,7 +56,7 @@ def grid(
         at_least(1, workers=workers)
     if save_seconds <= 0 or leg_seconds <= 0:
         raise UserError("--save-seconds and --leg-seconds must be above 0")
-    directory, asked = wanted(what, scale, seeds, arms, out)
+    directory, asked = wanted(what, scale, seeds, arms, steps, out)
     if index is not None:
         there = read_grid(directory)
         _tell_stop(do_chain(directory, chain_at(there, index), there), directory)

@@ -95,6 +95,14 @@ def write_probes(directory: Path, probes: Mapping[str, Any]) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
+def drop_probes(directory: Path) -> None:
+    """Forget what was measured on the trained agent of a run, which is trained further."""
+    try:
+        (directory / PROBES).unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot remove {directory / PROBES}: {error.strerror}") from error
+
+
 def read_config(path: Path) -> RunConfig:
     """Return the config of a run, from its directory or the file; UserError if it is not one."""
     try:

@@ -259,6 +259,8 @@ def train(
         opened(directory, here) as run,
     ):
         run.restore()
+        if run.agent.steps < config.steps:
+            files.drop_probes(directory)
         with logged(directory, here, to) as logging:
             files.write_config(directory, here)
             begin_log()

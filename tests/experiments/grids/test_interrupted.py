@@ -10,6 +10,7 @@ import pytest
 
 from tests.experiments.grids.worlds import (
     FORKED,
+    VECTOR,
     assert_same_grids,
     grid_process,
     killed,
@@ -31,7 +32,7 @@ from vast.experiments.results import (
     published_names,
     unpacked,
 )
-from vast.experiments.run_directory import read_config
+from vast.experiments.run_directory import read_config, read_probes
 
 pytestmark = pytest.mark.slow
 
@@ -124,6 +125,20 @@ def test_a_shorter_run_of_another_grid_is_the_beginning_of_a_longer_one(
     for arm in ("vast", "plain"):
         name = Path("runs") / f"plus-maze-{arm}-0"
         assert_same(tmp_path / "longer" / name, tmp_path / "whole" / name)
+
+
+def test_a_grid_with_fewer_steps_goes_on_as_the_whole_one_and_is_probed_anew(
+    tmp_path: Path,
+) -> None:
+    text = VECTOR.replace("steps = 2000", 'steps = 600\nprobes = ["tree"]').replace("[0, 1]", "[0]")
+    spec, run = written(tmp_path, text), Path("runs") / "t-maze-2d-vast-0"
+    vast("grid", spec, "--out", tmp_path / "first", "--steps", "300")
+    first = read_probes(tmp_path / "first" / run)["tree"]
+    vast("grid", spec, "--out", tmp_path / "first")
+    vast("grid", spec, "--out", tmp_path / "whole")
+    assert_same(tmp_path / "first" / run, tmp_path / "whole" / run)
+    probes = [read_probes(tmp_path / out / run)["tree"] for out in ("first", "whole")]
+    assert probes[0] == probes[1] != first
 
 
 def test_a_fork_is_the_run_that_was_never_forked(alone: Path, tmp_path: Path) -> None:

@@ -147,6 +147,9 @@ def test_a_wrong_option_is_refused(
     assert said in refused("grid", *words)
 
 
+FEWER = ("--steps", "300")
+
+
 def small(**options: object) -> Grid:
     arms = {"vast": Arm("vast"), "lsh": Arm("lsh")}
     given = {"seeds": (0,), "steps": 100, "arms": arms, **options}
@@ -175,18 +178,31 @@ def test_seeds_arms_and_steps_can_be_added_to_a_grid_and_nothing_else_changed(
 
 def test_some_arms_of_a_grid_are_done_first_and_the_others_stay_in_it(tmp_path: Path) -> None:
     path = written(tmp_path, FORKED)
-    _, whole = wanted(str(path), None, (), (), None)
-    _, some = wanted(str(path), None, (), ("vast",), None)
+    _, whole = wanted(str(path))
+    _, some = wanted(str(path), arms=("vast",))
     names = [run.name for run in some.runs()]
     assert names == [run.name for run in whole.runs() if run.condition.arm == "vast"]
     assert any("reversed" in name for name in names)  # its forks are done, too
     write_grid(tmp_path / "grid", whole)
-    _, again = wanted(str(tmp_path / "grid"), None, (), ("plain",), None)
+    _, again = wanted(str(tmp_path / "grid"), arms=("plain",))
     assert {run.condition.arm for run in again.runs()} == {"plain"}
     write_grid(tmp_path / "grid", again)
     assert {run.name for run in read_grid(tmp_path / "grid").runs()} == {
         run.name for run in whole.runs()
     }
+
+
+def test_steps_are_those_of_all_runs_and_must_lie_behind_the_fork(
+    refused: Refused, tmp_path: Path
+) -> None:
+    path = written(tmp_path, FORKED)
+    _, grid = wanted(str(path), steps=400)
+    assert {run.steps for run in grid.runs() if run.condition.fork} == {400}
+    assert "steps must be above 350, the fork, got 300" in refused("grid", str(path), *FEWER)
+    _, fig7 = wanted("fig7", steps=1000)
+    assert {run.steps for run in fig7.runs()} == {1000}  # also of arms with steps of their own
+    write_grid(tmp_path / "grid", grid)
+    assert "--steps must not be given with the directory" in refused("grid", "grid", *FEWER)
 
 
 def test_a_directory_of_something_else_is_left_alone(refused: Refused, tmp_path: Path) -> None:

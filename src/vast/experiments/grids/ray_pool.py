@@ -14,7 +14,7 @@ from typing import Any
 from vast.errors import UserError
 from vast.experiments.config import RunConfig
 from vast.experiments.forks import fork
-from vast.experiments.grids.directory import Grid, GridRun, is_done, run_directory_of
+from vast.experiments.grids.directory import Grid, GridRun, is_done, run_directory_of, saved_steps
 from vast.experiments.grids.leg import (
     LEFT_OUT,
     Files,
@@ -24,7 +24,7 @@ from vast.experiments.grids.leg import (
     write_files,
 )
 from vast.experiments.grids.pool import Attempt, described
-from vast.experiments.run_directory import CONFIG, versions
+from vast.experiments.run_directory import CONFIG, drop_probes, versions
 from vast.extras import importing
 from vast.training.checkpoint import CHECKPOINT
 from vast.training.manifest import DATA_FILE, read_manifest
@@ -117,6 +117,9 @@ class RayPool:
         run, ray = going.run, self._ray
         here = run_directory_of(self._directory, run)
         config = run.condition.run_config(run.seed)
+        if saved_steps(here) < run.steps:
+            # A leg returns files, and removes none.
+            drop_probes(here)
         leg = Leg(
             config,
             run.condition.probes,

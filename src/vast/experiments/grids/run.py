@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from vast.checks import at_least
 from vast.errors import UserError, unknown
 from vast.experiments.figures import experiment_named, scales_of
 from vast.experiments.forks import fork, reuse
@@ -35,9 +36,17 @@ TOML, OWN = ".toml", "own"
 
 
 def grid_of(
-    experiment: Experiment, scale: str, seeds: Sequence[int] = (), arms: Sequence[str] = ()
+    experiment: Experiment,
+    scale: str,
+    seeds: Sequence[int] = (),
+    arms: Sequence[str] = (),
+    steps: int | None = None,
 ) -> Grid:
-    """Return the runs of an experiment; if given, with other seeds, and of some arms only."""
+    """Return the runs of an experiment; if given, with other seeds or steps, and of some arms."""
+    if steps is not None:
+        at_least(1, steps=steps)
+        same = {name: replace(arm, steps=None) for name, arm in experiment.arms.items()}
+        experiment = replace(experiment, steps=steps, arms=same)
     conditions = of_arms(experiment.conditions(), arms)
     if seeds:
         conditions = [replace(condition, seeds=tuple(seeds)) for condition in conditions]
@@ -57,10 +66,11 @@ def of_arms(conditions: Iterable[Condition], arms: Sequence[str]) -> list[Condit
 
 def wanted(
     what: str,
-    scale: str | None,
-    seeds: Sequence[int],
-    arms: Sequence[str],
-    out: Path | None,
+    scale: str | None = None,
+    seeds: Sequence[int] = (),
+    arms: Sequence[str] = (),
+    steps: int | None = None,
+    out: Path | None = None,
 ) -> tuple[Path, Grid]:
     """Return the directory and the grid that `vast grid WHAT` stands for.
 
@@ -68,28 +78,22 @@ def wanted(
     """
     path = Path(what)
     if is_grid(path) or (path.is_dir() and not what.endswith(TOML)):
-        return path, _again(path, scale, seeds, arms, out)
+        for option, value in (("--scale", scale), ("--steps", steps), ("--out", out)):
+            if value is not None:
+                raise UserError(f"{option} must not be given with the directory of a grid")
+        return path, _again(path, seeds, arms)
     if what.endswith(TOML):
         if scale is not None:
             raise UserError(f"--scale must not be given with {what}, which says the preset")
-        grid = grid_of(read_experiment(path), OWN, seeds, arms)
+        grid = grid_of(read_experiment(path), OWN, seeds, arms, steps)
         return out or Path("grids", path.stem), grid
     scales_of(what)
     experiment = experiment_named(what, scale or "cpu")
-    grid = grid_of(experiment, scale or "cpu", seeds, arms)
+    grid = grid_of(experiment, scale or "cpu", seeds, arms, steps)
     return out or Path("grids", f"{experiment.name}-{grid.scale}"), grid
 
 
-def _again(
-    path: Path,
-    scale: str | None,
-    seeds: Sequence[int],
-    arms: Sequence[str],
-    out: Path | None,
-) -> Grid:
-    for option, value in (("--scale", scale), ("--out", out)):
-        if value is not None:
-            raise UserError(f"{option} must not be given with the directory of a grid")
+def _again(path: Path, seeds: Sequence[int], arms: Sequence[str]) -> Grid:
     grid = read_grid(path)
     conditions = (
         replace(each, seeds=tuple(seed for seed in each.seeds if not seeds or seed in seeds))
