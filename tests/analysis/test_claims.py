@@ -73,6 +73,9 @@ def test_teleporter_counts_windows_and_regular_use_from_its_opening() -> None:
     share = "share of test episodes, steps {} after"
     assert found["plain, rewarded", share.format("0 to 10,000")].startswith("0.3 ")
     assert found["plain, rewarded", share.format("20,000 to 30,000")].startswith("0.875 ")
+    assert found["plain, rewarded", "reward per step, 10,000 steps before"].startswith("0 ")
+    after = "reward per step, steps 20,000 to 30,000 after"
+    assert found["plain, rewarded", after].startswith("0.875 ")
     regular = "steps to a share of 0.5 in two tests, median"
     assert (
         found["plain, rewarded", regular]

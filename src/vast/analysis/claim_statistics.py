@@ -197,25 +197,30 @@ def steps_per_goal(records: Iterable[RunRecord]) -> list[Row]:
 
 
 def teleporter(records: Iterable[RunRecord], *forks: str) -> list[Row]:
-    """Return how the use of the teleporter grows after it opened, and when it is regular."""
+    """Return how use of the teleporter and reward grow after it opened, and when use is regular."""
     runs = [run for run in records if run.fork in forks]
     opened = max(intervention_steps(runs), default=0)
     last = max((run.steps for run in runs), default=opened)
     metric = "eval/with_teleporter"
+    # The last window of all: how good an agent is with the teleporter, beside how it was before.
+    late = max(0, min(last - opened, 3 * WINDOW) - WINDOW)
 
-    def window(start: int) -> Score:
+    def window(start: int, metric: str = metric) -> Score:
         return lambda run: mean_within(*run.curve(metric), opened + start, opened + start + WINDOW)
 
-    shares = {
+    scores = {
         f"share of test episodes, steps {start:,} to {start + WINDOW:,} after": window(start)
         for start in range(0, min(last - opened, 3 * WINDOW), WINDOW)
     }
+    scores[f"reward per step, {WINDOW:,} steps before"] = window(-WINDOW, METRIC)
+    name = f"reward per step, steps {late:,} to {late + WINDOW:,} after"
+    scores[name] = window(late, METRIC)
     regular: dict[str, Score] = {
         f"steps to a share of {REGULAR:g} in two tests, median": lambda run: steps_to(
             *run.curve(metric), REGULAR, after=opened, in_a_row=2
         )
     }
-    return rows_by_arm(runs, shares) + rows_by_arm(runs, regular, median)
+    return rows_by_arm(runs, scores) + rows_by_arm(runs, regular, median)
 
 
 def recovery(records: Sequence[RunRecord]) -> list[Row]:
