@@ -38,6 +38,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "study-plus-maze-start": f"{_HERE}.studies:PLUS_MAZE_START",
     "study-h-maze": f"{_HERE}.studies:H_MAZE",
     "study-large-maze": f"{_HERE}.studies:LARGE_MAZE",
+    "study-large-maze-schedule": f"{_HERE}.studies:LARGE_MAZE_SCHEDULE",
     "study-large-maze-hazards": f"{_HERE}.studies:LARGE_MAZE_HAZARDS",
     "study-recency": f"{_HERE}.studies:RECENCY",
     "study-leaps": f"{_HERE}.studies:LEAPS",
