@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from vast.experiments.figures.arms import EVERY_25K, FIVE, PAPER_ARMS, THREE
+from vast.experiments.figures.arms import EVERY_25K, EXTENDED_VAST, FIVE, PAPER_ARMS, THREE
 from vast.experiments.figures.trials import SHORT_SCHEDULE, tuned
 from vast.experiments.spec import Arm, Experiment
 
@@ -10,14 +10,15 @@ TASKS = ("large-maze", "large-maze-hazards")
 ABOUT = "the large maze without and with hazards (Fig. 3)"
 
 STEPS = 400_000
+BURN_IN = 50_000
+"""of all presets in the large maze, and of the paper"""
 
 
 def arms() -> dict[str, Arm]:
     """Return all agents; DDQN's beta is 1 when these runs end, not its task's."""
-    found = tuned("large-maze", **SHORT_SCHEDULE)
-    after = STEPS - SHORT_SCHEDULE["exploration.burn_in"]
+    found = tuned("large-maze")
     ddqn = found["ddqn"]
-    return {**found, "ddqn": replace(ddqn, set={**ddqn.set, "beta_steps": after})}
+    return {**found, "ddqn": replace(ddqn, set={**ddqn.set, "beta_steps": STEPS - BURN_IN})}
 
 
 SCALES = {
@@ -44,5 +45,21 @@ RANDOM_POLICY = {
         about="how often a random policy is rewarded in the large maze (Fig. 3)",
         steps=600_000,
         loop={"eval_every": 600_000, "log_every": 5000},
+    ),
+}
+
+SCHEDULE = {
+    "cpu": Experiment(
+        "large-maze-schedule",
+        ("large-maze",),
+        {
+            "preset": EXTENDED_VAST,
+            "short": Arm("vast", SHORT_SCHEDULE, label="VaST with extensions, short schedule"),
+        },
+        # None that a figure shows: this tells which schedule they have.
+        (100, 101, 102),
+        about="the large maze with a shorter burn-in and annealing",
+        steps=STEPS,
+        loop=EVERY_25K,
     ),
 }

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vast.experiments.figures.arms import EVERY_25K, EVERY_2500, FIVE, THREE
-from vast.experiments.figures.trials import SHORT_SCHEDULE
 from vast.experiments.spec import Arm, Experiment
 
 PLAIN = {"extensions": ()}
@@ -25,7 +24,7 @@ SCALES = {
     "cpu": Experiment(
         "fig4",
         ("large-maze",),
-        bits(SHORT_SCHEDULE, 64, 32, 16),
+        bits({}, 64, 32, 16),
         THREE,
         about=LARGE,
         steps=400_000,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from vast.experiments.figures.arms import EVERY_25K, EVERY_2500, FIVE, PAPER_ARMS
-from vast.experiments.figures.trials import SHORT_SCHEDULE, tuned
+from vast.experiments.figures.trials import tuned
 from vast.experiments.spec import Arm, Experiment
 
 ABOUT = "latent learning in the {}: steps without rewards, and then with them"
@@ -57,9 +57,5 @@ PLUS_MAZE = scales(
     "plus-maze", tuned("plus-maze"), (15_000, 15_000), (100_000, 100_000), EVERY_2500
 )
 LARGE_MAZE = scales(
-    "large-maze",
-    tuned("large-maze", **SHORT_SCHEDULE),
-    (150_000, 250_000),
-    (500_000, 1_000_000),
-    EVERY_25K,
+    "large-maze", tuned("large-maze"), (150_000, 250_000), (500_000, 1_000_000), EVERY_25K
 )

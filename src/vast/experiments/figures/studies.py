@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from vast.experiments.figures.arms import EVERY_25K, FIVE, THREE
-from vast.experiments.figures.trials import SHORT_SCHEDULE
 from vast.experiments.spec import Arm, Experiment
 
 SHORT = {"eval_every": 5000, "eval_steps": 3000, "log_every": 500}
@@ -61,16 +60,6 @@ PLUS_MAZE_START = study("plus-maze-start", "plus-maze", VAST, "the plus-maze", s
 H_MAZE = teleporter("h-maze", VAST, "the H-maze, then with a teleporter that is shown")
 LARGE_MAZE = study(
     "large-maze", "large-maze", VAST, "the large maze", steps=600_000, loop=EVERY_25K
-)
-LARGE_MAZE_SCHEDULE = study(
-    "large-maze-schedule",
-    "large-maze",
-    {**VAST, "short": without("short schedule", SHORT_SCHEDULE)},
-    "the large maze with a shorter burn-in and annealing",
-    steps=400_000,
-    loop=EVERY_25K,
-    # None of those that figures show: what they use is chosen by this.
-    seeds=(100, 101, 102),
 )
 LARGE_MAZE_HAZARDS = study(
     "large-maze-hazards",
