@@ -89,7 +89,8 @@ def assert_it_learns(name: str, config: Any, env: Env, test_env: Env, tmp_path: 
         assert len(table) > 0
         table.add(1, 0, 1.0, None)
         table.add(2, 0, 0.0, 1)
-        assert table.sweep() > 0
+        table.sweep()
+        assert table.value(2) > 0  # whoever planned: a background planner may have been faster
     agent.save(tmp_path / "agent")
     loaded = type(agent).load(tmp_path / "agent", test_env)
     assert loaded.steps == STEPS
