@@ -234,7 +234,11 @@ def test_fig7_and_figS3_show_pong_by_the_history_of_frames() -> None:
     terms = panels(fig7.draw_terms([*records, *further]))
     assert all("k3-motion" not in drawn(ax) for ax in terms)  # its reconstruction is of more
     longer = record(
-        {"eval/score": RNG.random(9)}, task="pong", arm="k3", settings={"model": {"history": 3}}
+        {"eval/score": RNG.random(9)},
+        task="pong",
+        arm="k3",
+        agent="vast",
+        settings={"model": {"history": 3}},
     )
     (scores,) = panels(fig7.draw([longer, *records]))  # one seed that went on, whatever the order
     assert len(drawn(scores)["k3:0"][1]) == 9

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from vast.experiments.config import default_run
 from vast.experiments.figures.arms import EVERY_25K, EXTENDED_VAST, FIVE, PAPER_ARMS, THREE
 from vast.experiments.figures.trials import SHORT_SCHEDULE, tuned
 from vast.experiments.spec import Arm, Experiment
@@ -10,15 +11,14 @@ TASKS = ("large-maze", "large-maze-hazards")
 ABOUT = "the large maze without and with hazards (Fig. 3)"
 
 STEPS = 400_000
-BURN_IN = 50_000
-"""of all presets in the large maze, and of the paper"""
 
 
 def arms() -> dict[str, Arm]:
     """Return all agents; DDQN's beta is 1 when these runs end, not its task's."""
     found = tuned("large-maze")
     ddqn = found["ddqn"]
-    return {**found, "ddqn": replace(ddqn, set={**ddqn.set, "beta_steps": STEPS - BURN_IN})}
+    after = STEPS - default_run("large-maze", "ddqn", "cpu").settings.exploration.burn_in
+    return {**found, "ddqn": replace(ddqn, set={**ddqn.set, "beta_steps": after})}
 
 
 SCALES = {
