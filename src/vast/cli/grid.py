@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from vast.checks import at_least
-from vast.cli.arguments import Directories, Directory, File, Number, Numbers, shown
+from vast.cli.arguments import Directories, Directory, File, Names, Number, Numbers, shown
 from vast.errors import UserError
 
 
@@ -15,7 +15,8 @@ def grid(
     what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHAT")],
     scale: Annotated[str | None, shown("cpu|paper")] = None,
     seeds: Numbers = (),
-    arms: Annotated[tuple[str, ...], shown("NAME ...")] = (),
+    arms: Names = (),
+    tasks: Names = (),
     steps: Number = None,
     workers: Number = None,
     out: Directory = None,
@@ -35,6 +36,7 @@ def grid(
         scale: cpu (the default), minutes per run, or paper, the published budgets
         seeds: instead of those of the experiment
         arms: only these of the experiment
+        tasks: only these of the experiment
         steps: of every run, instead of the experiment's; without it, the same grid goes on
         workers: runs at a time; by default as many as there are cores for
         out: the directory; by default grids/NAME-SCALE
@@ -56,7 +58,7 @@ def grid(
         at_least(1, workers=workers)
     if save_seconds <= 0 or leg_seconds <= 0:
         raise UserError("--save-seconds and --leg-seconds must be above 0")
-    directory, asked = wanted(what, scale, seeds, arms, steps, out)
+    directory, asked = wanted(what, scale, seeds, arms, tasks, steps, out)
     if index is not None:
         there = read_grid(directory)
         _tell_stop(do_chain(directory, chain_at(there, index), there), directory)

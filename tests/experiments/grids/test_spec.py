@@ -136,6 +136,7 @@ def test_what_is_wrong_is_said_in_one_line(refused: Refused, tmp_path: Path, wha
         (("nowhere.toml",), "there is no file nowhere.toml"),
         (("my.toml", "--scale", "cpu"), "--scale must not be given with my.toml"),
         (("fig3", "--arms", "vats"), "unknown arm 'vats'"),
+        (("fig3", "--tasks", "large-maze-hazard"), "did you mean 'large-maze-hazards'?"),
         (("my.toml", "--workers", "0"), "workers must be at least 1, got 0"),
         (("my.toml", "--ray", "somewhere"), "--ray must be 'local' or the address HOST:PORT"),
     ],
@@ -190,6 +191,29 @@ def test_some_arms_of_a_grid_are_done_first_and_the_others_stay_in_it(tmp_path: 
     assert {run.name for run in read_grid(tmp_path / "grid").runs()} == {
         run.name for run in whole.runs()
     }
+
+
+@pytest.mark.parametrize("name", ["fig3", "latent-plus-maze", "latent-large-maze"])
+def test_beta_of_ddqn_is_one_when_its_runs_end_and_not_before(name: str) -> None:
+    found = [each for each in experiment_named(name).conditions() if each.arm == "ddqn"]
+    assert found
+    for condition in found:
+        config = condition.config
+        assert (
+            config.settings.beta_at(config.steps - 1) < 1 == config.settings.beta_at(config.steps)
+        )
+
+
+def test_some_tasks_of_a_grid_are_done_first_and_the_others_stay_in_it(tmp_path: Path) -> None:
+    _, some = wanted("fig3", tasks=("large-maze-hazards",), arms=("vast", "lsh"))
+    assert {run.condition.task for run in some.runs()} == {"large-maze-hazards"}
+    assert {run.condition.arm for run in some.runs()} == {"vast", "lsh"}
+    _, whole = wanted("fig3")
+    write_grid(tmp_path / "grid", whole)
+    _, again = wanted(str(tmp_path / "grid"), tasks=("large-maze",))
+    assert len(again.runs()) == len(whole.runs()) // 2
+    write_grid(tmp_path / "grid", again)
+    assert read_grid(tmp_path / "grid").runs() == whole.runs()
 
 
 def test_steps_are_those_of_all_runs_and_must_lie_behind_the_fork(

@@ -1,5 +1,8 @@
 """The arms that several figures compare."""
 
+from dataclasses import replace
+
+from vast.experiments.config import default_run
 from vast.experiments.spec import Arm
 
 PLAIN_VAST = Arm("vast", {"extensions": ()}, label="plain VaST")
@@ -20,6 +23,13 @@ CPU_ARMS = {
 }
 PAPER_ARMS = {"vast": Arm("vast", label="VaST"), "nec": NEC, "ddqn": DDQN, "lsh": LSH}
 """the preset `paper` has no extensions"""
+
+
+def beta_until(arm: Arm, task: str, steps: int, preset: str = "cpu") -> Arm:
+    """Return an arm of DDQN whose beta is 1 when its runs end, rather than when its task does."""
+    burn_in = default_run(task, arm.agent, preset).settings.exploration.burn_in
+    return replace(arm, set={**arm.set, "beta_steps": steps - burn_in})
+
 
 THREE, FIVE = (0, 1, 2), (0, 1, 2, 3, 4)
 """seeds"""

@@ -1,9 +1,13 @@
 """Fig. 3: the large maze without and with hazards, agent against agent."""
 
-from dataclasses import replace
-
-from vast.experiments.config import default_run
-from vast.experiments.figures.arms import EVERY_25K, EXTENDED_VAST, FIVE, PAPER_ARMS, THREE
+from vast.experiments.figures.arms import (
+    EVERY_25K,
+    EXTENDED_VAST,
+    FIVE,
+    PAPER_ARMS,
+    THREE,
+    beta_until,
+)
 from vast.experiments.figures.trials import SHORT_SCHEDULE, tuned
 from vast.experiments.spec import Arm, Experiment
 
@@ -13,19 +17,13 @@ ABOUT = "the large maze without and with hazards (Fig. 3)"
 STEPS = 400_000
 
 
-def arms() -> dict[str, Arm]:
-    """Return all agents; DDQN's beta is 1 when these runs end, not its task's."""
-    found = tuned("large-maze")
-    ddqn = found["ddqn"]
-    after = STEPS - default_run("large-maze", "ddqn", "cpu").settings.exploration.burn_in
-    return {**found, "ddqn": replace(ddqn, set={**ddqn.set, "beta_steps": after})}
-
+TUNED = tuned("large-maze")
 
 SCALES = {
     "cpu": Experiment(
         "fig3",
         TASKS,
-        arms(),
+        {**TUNED, "ddqn": beta_until(TUNED["ddqn"], "large-maze", STEPS)},
         THREE,
         about=ABOUT,
         steps=STEPS,

@@ -7,14 +7,16 @@ and with agents that learn from rewards alone, which start then as well.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from vast.experiments.figures.arms import EVERY_25K, EVERY_2500, FIVE, PAPER_ARMS
+from vast.experiments.figures.arms import EVERY_25K, EVERY_2500, FIVE, PAPER_ARMS, beta_until
 from vast.experiments.figures.trials import tuned
 from vast.experiments.spec import Arm, Experiment
 
 ABOUT = "latent learning in the {}: steps without rewards, and then with them"
 
 
-def arms(of: Mapping[str, Arm], vast: str, hidden: int, shown: int) -> dict[str, Arm]:
+def arms(
+    of: Mapping[str, Arm], vast: str, task: str, preset: str, hidden: int, shown: int
+) -> dict[str, Arm]:
     """Return agents that see `shown` steps with rewards, one of them `hidden` steps before."""
     first = of[vast]
     return {
@@ -26,36 +28,23 @@ def arms(of: Mapping[str, Arm], vast: str, hidden: int, shown: int) -> dict[str,
         ),
         "vast": replace(first, steps=shown, label="VaST"),
         "nec": replace(of["nec"], steps=shown),
-        "ddqn": replace(of["ddqn"], steps=shown),
+        "ddqn": replace(beta_until(of["ddqn"], task, shown, preset), steps=shown),
     }
 
 
 def scales(
-    task: str,
-    of: Mapping[str, Arm],
-    cpu: tuple[int, int],
-    paper: tuple[int, int],
-    loop: Mapping[str, int],
+    task: str, cpu: tuple[int, int], paper: tuple[int, int], loop: Mapping[str, int]
 ) -> dict[str, Experiment]:
     """Return the experiment in a maze, given the steps without and with rewards."""
     name, about = f"latent-{task}", ABOUT.format(task)
+    # Plain VaST: the claim is the paper's.
+    ours = arms(tuned(task), "plain", task, "cpu", *cpu)
+    published = arms(PAPER_ARMS, "vast", task, "paper", *paper)
     return {
-        # Plain VaST: the claim is the paper's.
-        "cpu": Experiment(name, (task,), arms(of, "plain", *cpu), FIVE, about=about, loop=loop),
-        "paper": Experiment(
-            name,
-            (task,),
-            arms(PAPER_ARMS, "vast", *paper),
-            FIVE,
-            about=about,
-            preset="paper",
-        ),
+        "cpu": Experiment(name, (task,), ours, FIVE, about=about, loop=loop),
+        "paper": Experiment(name, (task,), published, FIVE, about=about, preset="paper"),
     }
 
 
-PLUS_MAZE = scales(
-    "plus-maze", tuned("plus-maze"), (15_000, 15_000), (100_000, 100_000), EVERY_2500
-)
-LARGE_MAZE = scales(
-    "large-maze", tuned("large-maze"), (150_000, 250_000), (500_000, 1_000_000), EVERY_25K
-)
+PLUS_MAZE = scales("plus-maze", (15_000, 15_000), (100_000, 100_000), EVERY_2500)
+LARGE_MAZE = scales("large-maze", (150_000, 250_000), (500_000, 1_000_000), EVERY_25K)

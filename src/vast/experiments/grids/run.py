@@ -40,28 +40,33 @@ def grid_of(
     scale: str,
     seeds: Sequence[int] = (),
     arms: Sequence[str] = (),
+    tasks: Sequence[str] = (),
     steps: int | None = None,
 ) -> Grid:
-    """Return the runs of an experiment; if given, with other seeds or steps, and of some arms."""
+    """Return the runs of an experiment; if given, with other seeds or steps, or only some."""
     if steps is not None:
         at_least(1, steps=steps)
         same = {name: replace(arm, steps=None) for name, arm in experiment.arms.items()}
         experiment = replace(experiment, steps=steps, arms=same)
-    conditions = of_arms(experiment.conditions(), arms)
+    conditions = some(experiment.conditions(), arms, tasks)
     if seeds:
         conditions = [replace(condition, seeds=tuple(seeds)) for condition in conditions]
     hashes = (replace(each, config=hashed(each.config)) for each in conditions)
     return Grid(experiment.name, scale, tuple(hashes))
 
 
-def of_arms(conditions: Iterable[Condition], arms: Sequence[str]) -> list[Condition]:
-    """Return the conditions of these arms, forks included; of all, if none is given."""
+def some(
+    conditions: Iterable[Condition], arms: Sequence[str], tasks: Sequence[str]
+) -> list[Condition]:
+    """Return the conditions of these arms and tasks, forks included; of all, if none is given."""
     found = list(conditions)
-    names = list(dict.fromkeys(condition.arm for condition in found))
-    for arm in arms:
-        if arm not in names:
-            raise unknown("arm", arm, names)
-    return [condition for condition in found if not arms or condition.arm in arms]
+    for field, names in (("arm", arms), ("task", tasks)):
+        there = list(dict.fromkeys(getattr(each, field) for each in found))
+        for name in names:
+            if name not in there:
+                raise unknown(field, name, there)
+        found = [each for each in found if not names or getattr(each, field) in names]
+    return found
 
 
 def wanted(
@@ -69,6 +74,7 @@ def wanted(
     scale: str | None = None,
     seeds: Sequence[int] = (),
     arms: Sequence[str] = (),
+    tasks: Sequence[str] = (),
     steps: int | None = None,
     out: Path | None = None,
 ) -> tuple[Path, Grid]:
@@ -81,27 +87,28 @@ def wanted(
         for option, value in (("--scale", scale), ("--steps", steps), ("--out", out)):
             if value is not None:
                 raise UserError(f"{option} must not be given with the directory of a grid")
-        return path, _again(path, seeds, arms)
+        return path, _again(path, seeds, arms, tasks)
     if what.endswith(TOML):
         if scale is not None:
             raise UserError(f"--scale must not be given with {what}, which says the preset")
-        grid = grid_of(read_experiment(path), OWN, seeds, arms, steps)
+        grid = grid_of(read_experiment(path), OWN, seeds, arms, tasks, steps)
         return out or Path("grids", path.stem), grid
     scales_of(what)
     experiment = experiment_named(what, scale or "cpu")
-    grid = grid_of(experiment, scale or "cpu", seeds, arms, steps)
+    grid = grid_of(experiment, scale or "cpu", seeds, arms, tasks, steps)
     return out or Path("grids", f"{experiment.name}-{grid.scale}"), grid
 
 
-def _again(path: Path, seeds: Sequence[int], arms: Sequence[str]) -> Grid:
+def _again(path: Path, seeds: Sequence[int], arms: Sequence[str], tasks: Sequence[str]) -> Grid:
     grid = read_grid(path)
+    chosen = some(grid.conditions, arms, tasks)
     conditions = (
         replace(each, seeds=tuple(seed for seed in each.seeds if not seeds or seed in seeds))
-        for each in of_arms(grid.conditions, arms)
+        for each in chosen
     )
     asked = replace(grid, conditions=tuple(conditions))
     if not asked.runs():
-        there = sorted({seed for each in of_arms(grid.conditions, arms) for seed in each.seeds})
+        there = sorted({seed for each in chosen for seed in each.seeds})
         raise UserError(
             f"--seeds must be among {', '.join(map(str, there))}, which {path} has, got "
             f"{', '.join(map(str, seeds))}"
