@@ -193,7 +193,7 @@ def test_some_arms_of_a_grid_are_done_first_and_the_others_stay_in_it(tmp_path: 
     }
 
 
-@pytest.mark.parametrize("name", ["fig3", "latent-plus-maze", "latent-large-maze"])
+@pytest.mark.parametrize("name", ["fig3", "fig7", "latent-plus-maze", "latent-large-maze"])
 def test_beta_of_ddqn_is_one_when_its_runs_end_and_not_before(name: str) -> None:
     found = [each for each in experiment_named(name).conditions() if each.arm == "ddqn"]
     assert found
