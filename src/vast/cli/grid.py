@@ -51,7 +51,7 @@ def grid(
     from vast.experiments.grids.directory import read_grid, write_grid
     from vast.experiments.grids.estimate import Speeds, estimate
     from vast.experiments.grids.pool import THREAD_VARIABLES, default_workers
-    from vast.experiments.grids.run import do_chain, do_grid, wanted
+    from vast.experiments.grids.run import do_chain, do_grid, found_elsewhere, wanted
     from vast.experiments.grids.slurm import chain_at, write_slurm
 
     if workers is not None:
@@ -67,7 +67,10 @@ def grid(
     at_a_time = workers or default_workers(runs)
     if dry_run:
         print(f"{asked.name} ({asked.scale}) in {directory}")
-        for line in estimate(directory, runs, Speeds()).lines(at_a_time):
+        elsewhere = {
+            name: steps for name, (steps, _) in found_elsewhere(directory, runs, reuse).items()
+        }
+        for line in estimate(directory, runs, Speeds(), elsewhere).lines(at_a_time):
             print(f"  {line}")
         return
     if slurm is not None:

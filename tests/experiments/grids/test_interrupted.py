@@ -114,6 +114,13 @@ def test_a_shorter_run_of_another_grid_is_the_beginning_of_a_longer_one(
 ) -> None:
     spec = written(tmp_path, FORKED.partition("[forks]")[0].replace("forks = []", ""))
     capsys.readouterr()
+    vast("grid", spec, "--out", tmp_path / "longer", "--reuse", alone, "--dry-run")
+    said = capsys.readouterr().out.splitlines()
+    assert [line.strip() for line in said[1:3]] == [
+        "2 runs, 1 of them finished",
+        "150 environment steps to go",
+    ]
+    assert not (tmp_path / "longer").exists()
     vast("grid", spec, "--out", tmp_path / "longer", "--reuse", alone)
     said = capsys.readouterr().out.splitlines()
     # One of the forks is the whole run, which goes before its beginning.

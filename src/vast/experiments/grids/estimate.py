@@ -84,8 +84,16 @@ class Estimate:
         return found
 
 
-def estimate(directory: Path, runs: Iterable[GridRun], speeds: Speeds) -> Estimate:
-    """Return what the unfinished runs cost, from measured speeds."""
+def estimate(
+    directory: Path,
+    runs: Iterable[GridRun],
+    speeds: Speeds,
+    elsewhere: Mapping[str, int] | None = None,
+) -> Estimate:
+    """Return what the unfinished runs cost, from measured speeds.
+
+    `elsewhere` says up to which steps runs will be taken over from other grids.
+    """
     finished = steps = total = 0
     seconds = size = 0.0
     unknown = set()
@@ -94,10 +102,11 @@ def estimate(directory: Path, runs: Iterable[GridRun], speeds: Speeds) -> Estima
         per_1000, bytes_per_1000 = (speeds.measured(run, what) for what in (SECONDS, BYTES))
         size += (bytes_per_1000 or 0.0) * kept_steps(run) / 1000
         size += speeds.measured(run, STATE_BYTES) or 0.0
-        if is_done(directory, run):
+        known = (elsewhere or {}).get(run.name, 0)
+        if is_done(directory, run) or known >= run.steps:
             finished += 1
             continue
-        saved = saved_steps(run_directory_of(directory, run))
+        saved = max(known, saved_steps(run_directory_of(directory, run)))
         left = max(0, run.steps - max(run.condition.begins, saved))
         steps += left
         if per_1000 is None:

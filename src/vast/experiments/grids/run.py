@@ -125,8 +125,10 @@ def require_runs(grid: Grid, names: Iterable[str]) -> list[GridRun]:
     return [found[name] for name in names]
 
 
-def take_over(directory: Path, runs: Iterable[GridRun], others: Iterable[Path]) -> list[str]:
-    """Copy the finished runs of other grids that runs here are, or begin with; say so in lines.
+def found_elsewhere(
+    directory: Path, runs: Iterable[GridRun], others: Iterable[Path]
+) -> dict[str, tuple[int, Path]]:
+    """Return which runs, not begun here, other grids have: up to which step, and where.
 
     Every field of the config is the same, whatever the arm is called, but for the number of steps:
     no schedule depends on it, so that a shorter run is the beginning of a longer one.
@@ -137,13 +139,23 @@ def take_over(directory: Path, runs: Iterable[GridRun], others: Iterable[Path]) 
             if is_done(other, run):
                 there = run.steps, run_directory_of(other, run)
                 finished.setdefault(_but_for_steps(run), []).append(there)
+    found = {}
+    for run in runs:
+        fitting = [pair for pair in finished.get(_but_for_steps(run), ()) if pair[0] <= run.steps]
+        if fitting and not run_directory_of(directory, run).exists():
+            found[run.name] = max(fitting)
+    return found
+
+
+def take_over(directory: Path, runs: Sequence[GridRun], others: Iterable[Path]) -> list[str]:
+    """Copy the finished runs of other grids that runs here are, or begin with; say so in lines."""
+    found = found_elsewhere(directory, runs, others)
     said = []
     for run in runs:
-        here = run_directory_of(directory, run)
-        found = [pair for pair in finished.get(_but_for_steps(run), ()) if pair[0] <= run.steps]
-        if not found or here.exists():
+        if run.name not in found:
             continue
-        steps, trained = max(found)
+        steps, trained = found[run.name]
+        here = run_directory_of(directory, run)
         if steps == run.steps:
             reuse(trained, here)
             said.append(f"{run.name}: taken over")
