@@ -97,7 +97,7 @@ def draw_inset(ax: Axes, runs: Sequence[RunRecord]) -> None:
     shown = max(probed, key=history).probes[PROBE]
     frames = {"observed": shown["observations"][1], "reconstructed": shown["reconstruction"]}
     for place, (title, text) in enumerate(frames.items()):
-        inset = ax.inset_axes((0.62 + 0.2 * place, 0.06, 0.17, 0.24))
+        inset = ax.inset_axes((0.5 + 0.26 * place, 0.06, 0.17, 0.24))
         show_image(inset, image_from(text), title, cmap="gray", vmin=0, vmax=255)
         inset.set_gid(title)
 
