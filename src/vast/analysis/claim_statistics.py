@@ -1,7 +1,7 @@
 """The statistics of the paper's claims: from records of runs to rows of a table, seeds as units."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite, nan
 
 import numpy as np
@@ -277,7 +277,7 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
 
 def pong(records: Iterable[RunRecord]) -> list[Row]:
     """Return the score of test games, when it is 0, and the terms of the free energy."""
-    runs = [run for run in records if run.task == "pong"]
+    runs = with_lengths([run for run in records if run.task == "pong"])
     told: dict[str, Score] = {
         "area under the score of test games, per step": lambda run: area_under_curve(
             *run.curve(GAMES)
@@ -299,6 +299,13 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
         + rows_by_arm(runs, won, median)
         + pairs(histories, "k3", GAMES, "area")
     )
+
+
+def with_lengths(runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Return runs whose labels say how long they are, if they are not all of one length."""
+    if len({run.steps for run in runs}) < 2:
+        return list(runs)
+    return [replace(run, label=f"{run.label}, {run.steps:,} steps") for run in runs]
 
 
 def long_pong(records: Sequence[RunRecord]) -> list[Row]:
