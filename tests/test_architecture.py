@@ -26,6 +26,7 @@ ALLOWED = {
 ALLOWED["analysis"] = ALLOWED["experiments"] | {"experiments"}
 ALLOWED["explorer"] = ALLOWED["analysis"] | {"analysis"}
 ALLOWED["cli"] = ALLOWED["explorer"] | {"explorer", "__init__"}
+ALLOWED["__main__"] = {"cli"}
 ALLOWED["__init__"] = {"tasks", "agents", "experiments"}  # the public names
 DOOM_WORDS = ("doom", "map_name", "reversed", "wad", "vizdoom")
 

@@ -71,6 +71,13 @@ def test_version_names_the_program_and_its_version(capsys: pytest.CaptureFixture
     assert capsys.readouterr() == (f"vast {vast.__version__}\n", "")
 
 
+def test_the_package_run_as_a_module_is_the_command() -> None:
+    program = [sys.executable, "-m", "vast", "tsks"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("vast: unknown command 'tsks'")
+
+
 def test_importing_vast_loads_nothing_heavy() -> None:
     heavy = ("numba", "matplotlib", "torch", "vizdoom", "ale_py", "scipy")
     code = f"import sys, vast; print([m for m in {heavy} if m in sys.modules])"
