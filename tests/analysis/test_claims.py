@@ -135,6 +135,9 @@ def test_pong_compares_areas_and_says_when_games_are_won() -> None:
     assert found["k0", won].startswith("never ")  # a single test is not enough
     assert found["k3 > k0", "probability of improvement, area"].startswith("1 [1, 1]")
     assert found["k0", "score of test games, steps 4,000 to 5,000"].startswith("30 ")
+    lower = "transition - entropy, last third (nats), same seed"
+    assert found["k3 - k0", lower].startswith("-17 [-18, -16]")
+    assert found["k3 - k0", lower].endswith("; lower in 2 of 2 seeds")
     # A run that is longer than the others is not to be compared with them unawares.
     longer = run("k3-motion", 0, [*late, 30.0], 12.0)
     told = {what for what, _ in rows("pong", fig7=[*runs, longer])}

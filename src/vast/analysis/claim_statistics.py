@@ -137,6 +137,26 @@ def pairs(
     return found
 
 
+def differences(
+    runs: Sequence[RunRecord], ours: str, theirs: str, scores: Mapping[str, Score]
+) -> list[Row]:
+    """Return by how much one arm is above another one with the same seed; nothing if alone."""
+    arms = [{run.seed: run for run in runs if run.arm == arm} for arm in (ours, theirs)]
+    seeds = sorted({*arms[0]} & {*arms[1]})
+    if not seeds:
+        return []
+    what = " - ".join(arm[seeds[0]].label for arm in arms)
+    found = []
+    for name, score in scores.items():
+        values = [score(arms[0][seed]) - score(arms[1][seed]) for seed in seeds]
+        known = [value for value in values if value == value]
+        if known:
+            lower = f"lower in {sum(value < 0 for value in known)} of {len(known)} seeds"
+            shown = f"{estimate(interquartile_mean, known)}; {lower}"
+            found.append(Row(what, f"{name}, same seed", shown))
+    return found
+
+
 def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
     """Return the statistics of runs by their number of bits, the largest first."""
     return rows_by_arm(sorted(records, key=lambda run: -n_bits(run)), statistics)
@@ -278,15 +298,18 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
 def pong(records: Iterable[RunRecord]) -> list[Row]:
     """Return the score of test games, when it is 0, and the terms of the free energy."""
     runs = with_lengths([run for run in records if run.task == "pong"])
+    terms: dict[str, Score] = {
+        "reconstruction, last third (nats)": last_third("train/reconstruction"),
+        "transition - entropy, last third (nats)": lambda run: (
+            last_third("train/transition")(run) - last_third("train/entropy")(run)
+        ),
+    }
     told: dict[str, Score] = {
         "area under the score of test games, per step": lambda run: area_under_curve(
             *run.curve(GAMES)
         ),
         "score of test games, last third": last_third(GAMES),
-        "reconstruction, last third (nats)": last_third("train/reconstruction"),
-        "transition - entropy, last third (nats)": lambda run: (
-            last_third("train/transition")(run) - last_third("train/entropy")(run)
-        ),
+        **terms,
     }
     won: dict[str, Score] = {
         "steps to a score of 0 in two tests, median": lambda run: steps_to(
@@ -298,6 +321,7 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
         rows_by_arm(runs, told)
         + rows_by_arm(runs, won, median)
         + pairs(histories, "k3", GAMES, "area")
+        + differences(histories, "k3", "k0", terms)
     )
 
 
