@@ -47,6 +47,12 @@ def test_large_maze_compares_the_last_third_of_each_vast_with_all_others() -> No
     assert found["plain > nec", "probability of improvement"].startswith("0 [0, 0]")
     assert found["vast > nec", "p, paired permutation test, Holm"] == "0.25 (n = 3: at least 0.25)"
     assert ("vast > plain", "probability of improvement") not in found
+    tests = {"as trained": {"goals": 4}, "repeat penalty": {"goals": 12}}
+    runs = [replace(run, probes={"decisions": tests} if run.arm == "plain" else {}) for run in runs]
+    found = rows("large-maze", fig3=runs)
+    goals = "goals in a test of the trained agent, repeat penalty"
+    assert found["plain", goals].startswith("12 ")
+    assert ("nec", goals) not in found
 
 
 def test_teleporter_counts_windows_and_regular_use_from_its_opening() -> None:

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.agents.test_contract import assert_same
 from tests.experiments.sameness import vast
 from vast.experiments.interventions import FORCED_RUNS, LETTERS
 from vast.experiments.one_run import Views
 from vast.experiments.probes import run_probes
+from vast.experiments.probes.decisions import FIELDS
+from vast.experiments.probes.follow_up import tested
 from vast.experiments.probes.tree import tree_likeness
 from vast.experiments.probes.values import by_state
 from vast.experiments.run_directory import read_probes
@@ -127,3 +130,27 @@ def test_probes_are_taken_once_and_leave_the_run_alone(tmp_path: Path) -> None:
     stamp = (tmp_path / "run" / "probes.json").stat().st_mtime_ns
     run_probes(tmp_path / "run", ("frames",))
     assert (tmp_path / "run" / "probes.json").stat().st_mtime_ns == stamp
+
+
+@pytest.mark.slow
+def test_decisions_are_tested_with_each_extension_and_on_the_table_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vast.experiments.probes.decisions.STEPS", 100)
+    plain = ("--plain",)
+    vast("train", "plus-maze", "--preset", "debug", "--out", tmp_path / "run", *plain)
+    seen = []
+
+    def looked(run: Any, env: Any, steps: int) -> dict[str, Any]:
+        seen.append(([*run.agent.extensions.parts], run.agent.table.state_dict()))
+        return tested(run, env, steps)
+
+    monkeypatch.setattr("vast.experiments.probes.decisions.tested", looked)
+    run_probes(tmp_path / "run", ("decisions",))
+    found = read_probes(tmp_path / "run")["decisions"]
+    assert [*found] == [*FIELDS, "planned to the end"]
+    assert all(each["steps"] == 100 for each in found.values())
+    kinds = [{type(part).__name__ for part in parts} for parts, _ in seen]
+    both = {"RepeatPenalty", "Smoothing"}
+    assert kinds == [set(), {"RepeatPenalty"}, {"Smoothing"}, {"Smoothing"}, both, set()]
+    assert_same([table for _, table in seen[:5]], [seen[0][1]] * 5)

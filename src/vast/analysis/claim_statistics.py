@@ -119,6 +119,18 @@ def compared(records: Sequence[RunRecord], task: str, *ours: str) -> list[Row]:
     return found
 
 
+def large_maze(records: Sequence[RunRecord], task: str) -> list[Row]:
+    """Return how agents compare, and what plain VaST gains from extensions of decisions alone."""
+    probed_runs = [run for run in records if run.task == task and "decisions" in run.probes]
+    names = list(dict.fromkeys(name for run in probed_runs for name in run.probes["decisions"]))
+
+    def goals(name: str) -> Score:
+        return lambda run: float(run.probes["decisions"][name]["goals"])
+
+    tests = {f"goals in a test of the trained agent, {name}": goals(name) for name in names}
+    return compared(records, task, "plain", "vast") + rows_by_arm(probed_runs, tests)
+
+
 def pairs(
     runs: Sequence[RunRecord], ours: str, metric: str = METRIC, score: str = "last-third"
 ) -> list[Row]:

@@ -68,13 +68,13 @@ CLAIMS = (
         "large-maze",
         "In the large maze VaST is slightly above NEC; DQN hardly learns within the budget.",
         ("fig3",),
-        of("fig3", lambda runs: compared(runs, "large-maze", "plain", "vast")),
+        of("fig3", lambda runs: statistics.large_maze(runs, "large-maze")),
     ),
     Claim(
         "hazards",
         "With hazards VaST is clearly above all other agents.",
         ("fig3",),
-        of("fig3", lambda runs: compared(runs, "large-maze-hazards", "plain", "vast")),
+        of("fig3", lambda runs: statistics.large_maze(runs, "large-maze-hazards")),
     ),
     Claim(
         "bits",

@@ -1,5 +1,7 @@
 """Fig. 3: the large maze without and with hazards, agent against agent."""
 
+from dataclasses import replace
+
 from vast.experiments.figures.arms import (
     EVERY_25K,
     EXTENDED_VAST,
@@ -15,6 +17,7 @@ TASKS = ("large-maze", "large-maze-hazards")
 ABOUT = "the large maze without and with hazards (Fig. 3)"
 
 STEPS = 400_000
+PROBES = ("hazards", "frames")
 
 
 TUNED = tuned("large-maze")
@@ -23,12 +26,16 @@ SCALES = {
     "cpu": Experiment(
         "fig3",
         TASKS,
-        {**TUNED, "ddqn": beta_until(TUNED["ddqn"], "large-maze", STEPS)},
+        {
+            **TUNED,
+            "plain": replace(TUNED["plain"], probes=(*PROBES, "decisions")),
+            "ddqn": beta_until(TUNED["ddqn"], "large-maze", STEPS),
+        },
         THREE,
         about=ABOUT,
         steps=STEPS,
         loop=EVERY_25K,
-        probes=("hazards", "frames"),
+        probes=PROBES,
     ),
     "paper": Experiment("fig3", TASKS, PAPER_ARMS, FIVE, about=ABOUT, preset="paper"),
 }

@@ -17,6 +17,7 @@ Probe = Callable[[Any], dict[str, Any]]
 PROBES = {
     "hazards": "vast.experiments.probes.follow_up:hazards",
     "teleporter": "vast.experiments.probes.follow_up:teleporter",
+    "decisions": "vast.experiments.probes.decisions:decisions",
     "places": "vast.experiments.probes.places:places",
     "ball": "vast.experiments.probes.ball:ball",
     "one-run": "vast.experiments.probes.values:one_run",
