@@ -14,6 +14,7 @@ from vast.analysis.paper.panels import (
     legend_below,
     new_figure,
     panel,
+    say_missing,
     show_image,
     steps_axis,
 )
@@ -40,7 +41,7 @@ def draw(records: Sequence[RunRecord]) -> Figure:
         draw_lines(ax, of_task)
         steps_axis(ax)
         if not of_task:
-            ax.text(0.5, 0.5, "not run yet", transform=ax.transAxes, ha="center", fontsize=7)
+            say_missing(ax)
         lines += of_task
     legend_below(figure, lines, legend_note(lines))
     return figure

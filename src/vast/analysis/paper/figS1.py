@@ -12,6 +12,7 @@ from vast.analysis.paper.panels import (
     legend_below,
     new_figure,
     panel,
+    say_missing,
     steps_axis,
 )
 from vast.experiments.results import RunRecord
@@ -42,9 +43,7 @@ def draw(records: Sequence[RunRecord]) -> Figure:
             draw_lines(ax, lines, band=metric.startswith("eval/"))
             steps_axis(ax, label=row == len(ROWS) - 1)
             if not lines:
-                said = "not recorded" if runs else "not run yet"
-                ax.text(0.5, 0.5, said, transform=ax.transAxes, ha="center", fontsize=7)
-                ax.set(xticks=[], yticks=[])
+                say_missing(ax, "not recorded" if runs else "not run yet")
             every += lines
     note = legend_note(every, band=True)
     legend_below(

@@ -94,6 +94,12 @@ def draw_lines(ax: Axes, lines: Iterable[Line], *, band: bool = False) -> None:
             )
 
 
+def say_missing(ax: Axes, why: str = "not run yet") -> None:
+    """Say in an empty panel why it is empty; it has no ticks, which would mean nothing."""
+    ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", fontsize=TEXT)
+    ax.set(xticks=[], yticks=[])
+
+
 def mark_interventions(ax: Axes, steps: Sequence[int]) -> None:
     """Mark with a triangle, as the paper does, when the environment changed."""
     for step in steps:
