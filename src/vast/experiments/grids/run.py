@@ -48,14 +48,14 @@ def grid_of(
         at_least(1, steps=steps)
         same = {name: replace(arm, steps=None) for name, arm in experiment.arms.items()}
         experiment = replace(experiment, steps=steps, arms=same)
-    conditions = some(experiment.conditions(), arms, tasks)
+    conditions = only(experiment.conditions(), arms, tasks)
     if seeds:
         conditions = [replace(condition, seeds=tuple(seeds)) for condition in conditions]
     hashes = (replace(each, config=hashed(each.config)) for each in conditions)
     return Grid(experiment.name, scale, tuple(hashes))
 
 
-def some(
+def only(
     conditions: Iterable[Condition], arms: Sequence[str], tasks: Sequence[str]
 ) -> list[Condition]:
     """Return the conditions of these arms and tasks, forks included; of all, if none is given."""
@@ -101,7 +101,7 @@ def wanted(
 
 def _again(path: Path, seeds: Sequence[int], arms: Sequence[str], tasks: Sequence[str]) -> Grid:
     grid = read_grid(path)
-    chosen = some(grid.conditions, arms, tasks)
+    chosen = only(grid.conditions, arms, tasks)
     conditions = (
         replace(each, seeds=tuple(seed for seed in each.seeds if not seeds or seed in seeds))
         for each in chosen
