@@ -111,13 +111,16 @@ def test_latent_learning_counts_only_steps_with_rewards() -> None:
     others = [record([0.0, 0.8, 0.4], arm="vast")]
     found = rows("latent-learning", latent_plus_maze=[*latent, *others])
     shown, final = "reward per step, all tests with rewards", "reward per step, last third of them"
-    steps = "steps with rewards to 90% of the arm's own, median"
+    steps = "steps with rewards to 90% of the way from the arm's worst test to them, median"
     assert found["plus-maze, latent", shown].startswith("0.8 ")
     assert found["plus-maze, vast", shown].startswith("0.4 ")
     assert found["plus-maze, latent", final].startswith("1 ")
     assert found["plus-maze, vast", final].startswith("0.4 ")
     assert found["plus-maze, latent", steps].startswith("2,000 ")
     assert found["plus-maze, vast", steps].startswith("2,000 ")
+    costly = [record([-1.0, -0.9, -0.3, -0.2], arm="vast")]  # where every step costs
+    found = rows("latent-learning", latent_large_maze=costly)
+    assert found["large-maze, vast", steps].startswith("3,000 ")
 
 
 def test_pong_compares_areas_and_says_when_games_are_won() -> None:

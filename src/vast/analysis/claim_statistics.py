@@ -293,17 +293,22 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
         third = (run.steps - hidden(run)) / 3
         return mean_within(*run.curve(METRIC), run.steps - third, run.steps)
 
-    finals = {arm[0].arm: float(np.mean([final(run) for run in arm])) for arm in by_arm(records)}
+    # Rewards may be negative all along, so that a share of the rise counts, not of the level.
+    levels = {}
+    for arm in by_arm(records):
+        worst = min(float(run.curve(METRIC)[1].min()) for run in arm)
+        rise = float(np.mean([final(run) for run in arm])) - worst
+        levels[arm[0].arm] = worst + NEAR * rise if rise > 0 else inf
 
     def late(run: RunRecord) -> float:
-        level = NEAR * finals[run.arm]
-        return steps_to(*run.curve(METRIC), level, after=hidden(run)) if level > 0 else inf
+        return steps_to(*run.curve(METRIC), levels[run.arm], after=hidden(run))
 
     both: dict[str, Score] = {
         "reward per step, all tests with rewards": rewarded,
         "reward per step, last third of them": final,
     }
-    told: dict[str, Score] = {f"steps with rewards to {NEAR:.0%} of the arm's own, median": late}
+    name = f"steps with rewards to {NEAR:.0%} of the way from the arm's worst test to them, median"
+    told: dict[str, Score] = {name: late}
     return rows_by_arm(records, both) + rows_by_arm(records, told, median)
 
 
