@@ -14,9 +14,8 @@ from tests.agents.test_contract import assert_same
 from tests.experiments.sameness import vast
 from vast.experiments.interventions import FORCED_RUNS, LETTERS
 from vast.experiments.one_run import Views
-from vast.experiments.probes import run_probes
+from vast.experiments.probes import follow_up, run_probes
 from vast.experiments.probes.decisions import FIELDS
-from vast.experiments.probes.follow_up import tested
 from vast.experiments.probes.tree import tree_likeness
 from vast.experiments.probes.values import by_state
 from vast.experiments.run_directory import read_probes
@@ -143,7 +142,7 @@ def test_decisions_are_tested_with_each_extension_and_on_the_table_as_it_is(
 
     def looked(run: Any, env: Any, steps: int) -> dict[str, Any]:
         seen.append(([*run.agent.extensions.parts], run.agent.table.state_dict()))
-        return tested(run, env, steps)
+        return follow_up.tested(run, env, steps)
 
     monkeypatch.setattr("vast.experiments.probes.decisions.tested", looked)
     run_probes(tmp_path / "run", ("decisions",))
