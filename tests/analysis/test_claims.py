@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.analysis.records import REWARD, record
-from vast.analysis.claim_statistics import Row
+from vast.analysis.claim_rows import Row
 from vast.analysis.claims import CLAIMS
 from vast.analysis.results_page import claim_table, filled, published
 from vast.analysis.statistics import Estimate
 from vast.errors import UserError
 from vast.experiments.figures.trials import BEST, TRIALS
-from vast.experiments.results import RunRecord
+from vast.experiments.results import RunRecord, load_study
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 CLAIM = {claim.name: claim for claim in CLAIMS}
@@ -43,10 +43,11 @@ def test_large_maze_compares_the_last_third_of_each_vast_with_all_others() -> No
     found = rows("large-maze", fig3=runs)
     score = "reward per step, last third of the tests"
     assert found["nec", score].startswith("0.21 [0.2, 0.22]")
-    assert found["vast > nec", "probability of improvement"].startswith("1 [1, 1]")
-    assert found["plain > nec", "probability of improvement"].startswith("0 [0, 0]")
-    assert found["vast > nec", "p, paired permutation test, Holm"] == "0.25 (n = 3: at least 0.25)"
-    assert ("vast > plain", "probability of improvement") not in found
+    better = f"probability of improvement: {score}"
+    assert found["vast > nec", better].startswith("1 [1, 1]")
+    assert found["vast > nec", better].endswith("; p = 0.25 (n = 3: at least 0.25)")
+    assert found["plain > nec", better].startswith("0 [0, 0]")
+    assert ("vast > plain", better) not in found
     tests = {"as trained": {"goals": 4}, "repeat penalty": {"goals": 12}}
     runs = [replace(run, probes={"decisions": tests} if run.arm == "plain" else {}) for run in runs]
     found = rows("large-maze", fig3=runs)
@@ -88,6 +89,23 @@ def test_teleporter_counts_windows_and_regular_use_from_its_opening() -> None:
         == "15,000 [15,000, 20,000] (n = 2: too narrow); 2 of 2 seeds"
     )
     assert found["plain, no-run", regular] == "never (n = 2: too narrow); 0 of 2 seeds"
+    late = f"probability of improvement: {share.format('20,000 to 30,000')}"
+    assert found["plain, rewarded > plain, no-run", late].startswith("1 [1, 1]")
+    # Agents are compared after the same run only, and by what they gain, too.
+    others = [replace(each, arm="nec", agent="nec", label="nec") for each in runs]
+    lower = [value - 1 for value in [0.0] * 10 + [0.5] * 6]
+    others = [
+        replace(each, metrics={**each.metrics, REWARD: np.array(lower)})
+        for each in others
+        if each.fork == "rewarded"
+    ]
+    found = rows("teleporter-agents", fig5=[*runs, *others])
+    gain = "reward per step gained between these"
+    assert found["plain, rewarded", gain].startswith("0.875 ")
+    assert found["nec, rewarded", gain].startswith("0.5 ")
+    better = f"probability of improvement: {gain}"
+    assert found["plain, rewarded > nec, rewarded", better].startswith("1 [1, 1]")
+    assert not any("no-run" in what for what, _ in found)
 
 
 def test_recovery_is_counted_from_the_reversal_to_most_of_the_reward_before() -> None:
@@ -103,6 +121,31 @@ def test_recovery_is_counted_from_the_reversal_to_most_of_the_reward_before() ->
     assert found["nec", "reward per step, last third after the reversal"].startswith("0.4 ")
     assert found["vast", steps].startswith("2,000 [2,000, 3,000]")
     assert found["nec", steps].endswith("; 1 of 2 seeds")
+    better = "probability of improvement: reward per step, last third after the reversal"
+    assert found["vast > nec", better].startswith("1 [1, 1]")
+
+    # Agents are compared with others that have the same replay or none, and sizes by agent.
+    def sized(arm: str, frames: int, level: float) -> RunRecord:
+        agent = arm.partition("-")[0]
+        replay = {"replay": {"capacity": frames} if agent == "vast" else frames}
+        values = [0.0, 1.0, level, level]
+        return record(
+            values, arm=arm, agent=agent, settings=replay, interventions=("2000:reverse",)
+        )
+
+    runs = [sized("vast-15k", 15, 0.5), sized("vast-75k", 75, 0.5)]
+    runs += [sized("nec-15k", 15, 0.6), sized("nec-75k", 75, 0.4)]
+    runs.append(record([0.0, 1.0, 0.3, 0.3], arm="lsh", interventions=("2000:reverse",)))
+    found = rows("reversal", fig6=runs)
+    told = {what: shown.split()[0] for (what, row), shown in found.items() if row == better}
+    assert told == {
+        "vast-15k > nec-15k": "0",
+        "vast-15k > lsh": "1",
+        "vast-75k > nec-75k": "1",
+        "vast-75k > lsh": "1",
+        "vast-15k > vast-75k": "0.5",  # ties count half
+        "nec-15k > nec-75k": "1",
+    }
 
 
 def test_latent_learning_counts_only_steps_with_rewards() -> None:
@@ -114,6 +157,8 @@ def test_latent_learning_counts_only_steps_with_rewards() -> None:
     steps = "steps with rewards to 90% of the way from the arm's worst test to them, median"
     assert found["plus-maze, latent", shown].startswith("0.8 ")
     assert found["plus-maze, vast", shown].startswith("0.4 ")
+    better = f"probability of improvement: {shown}"
+    assert found["plus-maze, latent > vast", better].startswith("1 ")
     assert found["plus-maze, latent", final].startswith("1 ")
     assert found["plus-maze, vast", final].startswith("0.4 ")
     assert found["plus-maze, latent", steps].startswith("2,000 ")
@@ -142,7 +187,9 @@ def test_pong_compares_areas_and_says_when_games_are_won() -> None:
     won = "steps to a score of 0 in two tests, median"
     assert found["k3", won].startswith("2,000 ")
     assert found["k0", won].startswith("never ")  # a single test is not enough
-    assert found["k3 > k0", "probability of improvement, area"].startswith("1 [1, 1]")
+    assert found[
+        "k3 > k0", "probability of improvement: area under the score of test games, per step"
+    ].startswith("1 [1, 1]")
     assert found["k0", "score of test games, steps 4,000 to 5,000"].startswith("30 ")
     lower = "transition - entropy, last third (nats), same seed"
     assert found["k3 - k0", lower].startswith("-17 [-18, -16]")
@@ -209,9 +256,25 @@ def test_bits_are_in_order_and_have_both_thirds() -> None:
         for d in (16, 64)
     ]
     found = rows("bits", fig4=runs)
-    assert [what for what, _ in found] == ["d64", "d64", "d16", "d16"]
+    assert [what for what, _ in found] == ["d64", "d64", "d16", "d16", *["d64 > d16"] * 2]
     assert found["d16", "reward per step, first third of the steps"].startswith("16 ")
     assert found["d16", "reward per step, last third of the tests"].startswith("112 ")
+
+
+def test_earlier_records_are_compared_over_the_same_steps() -> None:
+    values = [9.0] * 130 + [0.5] * 20 + [9.0] * 20
+    runs = [record(values, task="h-maze", arm="vast", seed=seed) for seed in range(2)]
+    runs.append(record(values, task="h-maze", arm="vast", seed=0, fork="rewarded"))
+    found = rows("earlier-records", fig5=runs)
+    steps = "reward per step, 130,000 to 150,000"
+    assert found["h-maze, now (`fig5`)", steps] == "0.5 to 0.5 (n = 2)"
+    tests = [
+        np.mean([reward for step, reward in zip(*each, strict=True) if 130_000 < step <= 150_000])
+        for each in ((run["step"], run["reward_per_step"]) for run in load_study("h-maze")["runs"])
+    ]
+    low, high = found["h-maze, version 0.1.0 (`h-maze`)", steps].split(" (")[0].split(" to ")
+    assert (float(low), float(high)) == pytest.approx((min(tests), max(tests)), rel=1e-3)
+    assert len(found) == 2  # nothing is said of mazes without runs
 
 
 def test_every_claim_without_runs_names_the_grid_to_run() -> None:

@@ -60,6 +60,7 @@ def test_the_sdist_has_what_the_wheel_is_built_from_and_no_other(dist: Path) -> 
     [
         "vast/py.typed",
         "vast/results/fig1-cpu/*.json*",
+        "vast/results/fig3-cpu/*.json*",
         "vast/results/studies/*.json*",
         "vast/envs/doom/mazes/plus-maze.maze",
         "vast/explorer/page/*.html",

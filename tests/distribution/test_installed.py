@@ -86,9 +86,9 @@ def test_it_trains_draws_a_figure_and_writes_a_report(full: Installation, tmp_pa
     assert Path(where.strip()).is_relative_to(full.folder)
     said(full.run(tmp_path, "vast", "train", "t-maze", "--preset", "debug", "--out", "run"))
     said(full.run(tmp_path, "vast", "report", "run"))
-    said(full.run(tmp_path, "vast", "figure", "fig1", "--out", "figures"))
+    said(full.run(tmp_path, "vast", "figure", "fig3", "--out", "figures"))
     assert "</html>" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert (tmp_path / "figures" / "fig1.png").stat().st_size > 10_000
+    assert (tmp_path / "figures" / "fig3.png").stat().st_size > 10_000
 
 
 def test_a_plain_installation_serves_ones_own_environments(

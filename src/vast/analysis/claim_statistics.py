@@ -1,19 +1,31 @@
-"""The statistics of the paper's claims: from records of runs to rows of a table, seeds as units."""
+"""What tests each of the paper's claims: from records of runs to the rows of its table."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import inf, isfinite, nan
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import inf, nan
 
 import numpy as np
 
-from vast.analysis.comparison import METRIC, compare
+from vast.analysis.claim_rows import (
+    NEAR,
+    OURS,
+    Row,
+    Score,
+    against_others,
+    differences,
+    label,
+    last_third,
+    name,
+    pairs,
+    probed,
+    rows_by_arm,
+)
+from vast.analysis.comparison import METRIC
 from vast.analysis.paper.bits import n_bits
-from vast.analysis.paper.lines import by_arm, intervention_steps
+from vast.analysis.paper.lines import by_arm
+from vast.analysis.scores import within
 from vast.analysis.statistics import (
     area_under_curve,
-    estimate,
-    interquartile_mean,
-    mean_of_last,
     mean_within,
     median,
     steps_to,
@@ -22,87 +34,10 @@ from vast.analysis.statistics.estimates import number
 from vast.experiments.results import RunRecord
 from vast.experiments.two_episodes import run as two_episodes
 
-Records = Mapping[str, Sequence[RunRecord]]
-"""by the name of their grid"""
-Score = Callable[[RunRecord], float]
-"""one number per run; nan if it has none"""
-NEAR = 0.9
-"""of a reward per step: as good as reached"""
-WINDOW = 10_000
-"""environment steps in which the use of the teleporter is averaged"""
-REGULAR = 0.5
-"""share of episodes that make up regular use, in two tests in a row"""
 GAMES = "eval/score"
 """mean over the whole games of a test"""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of a claim's table."""
-
-    what: str
-    """an arm, or two"""
-    statistic: str
-    result: str
-    """with the number of seeds, and whether they are too few"""
-
-
-def label(record: RunRecord) -> str:
-    """Return what a table calls the arm of a run."""
-    return f"{record.label}, {record.fork}" if record.fork else record.label
-
-
-def rows_by_arm(
-    records: Iterable[RunRecord],
-    statistics: Mapping[str, Score],
-    summary: Callable[..., np.ndarray] = interquartile_mean,
-) -> list[Row]:
-    """Return the summary over seeds of each statistic, arm by arm."""
-    found = []
-    for runs in by_arm(records):
-        for name, score in statistics.items():
-            values = [score(run) for run in runs]
-            known = [value for value in values if value == value]
-            if known:
-                shown = str(estimate(summary, known))
-                if summary is median:
-                    reached = sum(isfinite(value) for value in known)
-                    shown += f"; {reached} of {len(known)} seeds"
-                found.append(Row(label(runs[0]), name, shown))
-    return found
-
-
-def last_third(metric: str) -> Score:
-    """Return the mean of the last third of a metric's values."""
-    return lambda run: mean_of_last(*run.curve(metric))
-
-
-def first_third(metric: str) -> Score:
-    """Return the mean of a metric over the first third of the steps."""
-    return lambda run: mean_within(*run.curve(metric), 0, run.steps / 3)
-
-
-def at_the_end(metric: str) -> Score:
-    """Return the last value of a metric."""
-
-    def score(run: RunRecord) -> float:
-        values = run.curve(metric)[1]
-        return float(values[-1]) if len(values) else nan
-
-    return score
-
-
-def probed(probe: str, field: str) -> Score:
-    """Return a number that a probe measured."""
-
-    def score(run: RunRecord) -> float:
-        value = run.probes.get(probe, {}).get(field)
-        return nan if value is None else float(value)
-
-    return score
-
-
-# --- comparisons ----------------------------------------------------------------------------------
+LAST_THIRD = "reward per step, last third of the tests"
+AREA = "area under the score of test games, per step"
 
 
 def compared(records: Sequence[RunRecord], task: str, *ours: str) -> list[Row]:
@@ -111,12 +46,8 @@ def compared(records: Sequence[RunRecord], task: str, *ours: str) -> list[Row]:
     Each of ours is compared in a family of its own, without the rest of ours.
     """
     runs = [run for run in records if run.task == task]
-    score = {"reward per step, last third of the tests": last_third(METRIC)}
-    found = rows_by_arm(runs, score)
-    for arm in ours:
-        family = [run for run in runs if run.arm == arm or run.arm not in ours]
-        found += pairs(family, arm)
-    return found
+    score = {LAST_THIRD: last_third(METRIC)}
+    return rows_by_arm(runs, score) + against_others(runs, ours, score)
 
 
 def large_maze(records: Sequence[RunRecord], task: str) -> list[Row]:
@@ -128,45 +59,7 @@ def large_maze(records: Sequence[RunRecord], task: str) -> list[Row]:
         return lambda run: float(run.probes["decisions"][name]["goals"])
 
     tests = {f"goals in a test of the trained agent, {name}": goals(name) for name in names}
-    return compared(records, task, "plain", "vast") + rows_by_arm(probed_runs, tests)
-
-
-def pairs(
-    runs: Sequence[RunRecord], ours: str, metric: str = METRIC, score: str = "last-third"
-) -> list[Row]:
-    """Return how one arm compares with every other one; nothing if it is alone or not there."""
-    labels = {run.arm: run.label for run in runs}
-    if ours not in labels or len(labels) < 2:
-        return []
-    found = []
-    for pair in compare(runs, metric, score, against=ours).tasks[0].pairs:
-        what = f"{labels[ours]} > {labels.get(pair.theirs, pair.theirs)}"
-        of_what = "" if score == "last-third" else f", {score}"
-        found.append(Row(what, f"probability of improvement{of_what}", str(pair.improvement)))
-        if pair.test is not None:
-            told = f"{number(pair.adjusted)} ({pair.test.mark})"
-            found.append(Row(what, f"p, paired permutation test, Holm{of_what}", told))
-    return found
-
-
-def differences(
-    runs: Sequence[RunRecord], ours: str, theirs: str, scores: Mapping[str, Score]
-) -> list[Row]:
-    """Return by how much one arm is above another one with the same seed; nothing if alone."""
-    arms = [{run.seed: run for run in runs if run.arm == arm} for arm in (ours, theirs)]
-    seeds = sorted({*arms[0]} & {*arms[1]})
-    if not seeds:
-        return []
-    what = " - ".join(arm[seeds[0]].label for arm in arms)
-    found = []
-    for name, score in scores.items():
-        values = [score(arms[0][seed]) - score(arms[1][seed]) for seed in seeds]
-        known = [value for value in values if value == value]
-        if known:
-            lower = f"lower in {sum(value < 0 for value in known)} of {len(known)} seeds"
-            shown = f"{estimate(interquartile_mean, known)}; {lower}"
-            found.append(Row(what, f"{name}, same seed", shown))
-    return found
+    return compared(records, task, *OURS) + rows_by_arm(probed_runs, tests)
 
 
 def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
@@ -174,7 +67,10 @@ def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> li
     return rows_by_arm(sorted(records, key=lambda run: -n_bits(run)), statistics)
 
 
-# --- single claims --------------------------------------------------------------------------------
+def bits_compared(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
+    """Return the statistics by number of bits, and the most bits against fewer."""
+    runs = sorted(records, key=lambda run: -n_bits(run))
+    return by_bits(runs, statistics) + pairs(runs, name(runs[0]), statistics)
 
 
 def one_run(records: Iterable[RunRecord]) -> list[Row]:
@@ -218,6 +114,12 @@ def crossing_episodes() -> list[Row]:
     ]
 
 
+def seen_before(run: RunRecord) -> float:
+    """Return the share of frames of earlier episodes; nan if there was only one episode."""
+    single = probed("frames", "episodes")(run) < 2
+    return nan if single else probed("frames", "share")(run)
+
+
 def steps_per_goal(records: Iterable[RunRecord]) -> list[Row]:
     """Return after how many steps a random policy is rewarded: episodes end at the goal only."""
 
@@ -226,58 +128,6 @@ def steps_per_goal(records: Iterable[RunRecord]) -> list[Row]:
         return float(steps[-1] / episodes[-1]) if len(steps) and episodes[-1] else inf
 
     return rows_by_arm(records, {"steps per reward": score})
-
-
-def teleporter(records: Iterable[RunRecord], *forks: str) -> list[Row]:
-    """Return how use of the teleporter and reward grow after it opened, and when use is regular."""
-    runs = [run for run in records if run.fork in forks]
-    opened = max(intervention_steps(runs), default=0)
-    last = max((run.steps for run in runs), default=opened)
-    metric = "eval/with_teleporter"
-    # The last window of all: how good an agent is with the teleporter, beside how it was before.
-    late = max(0, min(last - opened, 3 * WINDOW) - WINDOW)
-
-    def window(start: int, metric: str = metric) -> Score:
-        return lambda run: mean_within(*run.curve(metric), opened + start, opened + start + WINDOW)
-
-    scores = {
-        f"share of test episodes, steps {start:,} to {start + WINDOW:,} after": window(start)
-        for start in range(0, min(last - opened, 3 * WINDOW), WINDOW)
-    }
-    scores[f"reward per step, {WINDOW:,} steps before"] = window(-WINDOW, METRIC)
-    name = f"reward per step, steps {late:,} to {late + WINDOW:,} after"
-    scores[name] = window(late, METRIC)
-    regular: dict[str, Score] = {
-        f"steps to a share of {REGULAR:g} in two tests, median": lambda run: steps_to(
-            *run.curve(metric), REGULAR, after=opened, in_a_row=2
-        )
-    }
-    return rows_by_arm(runs, scores) + rows_by_arm(runs, regular, median)
-
-
-def recovery(records: Sequence[RunRecord]) -> list[Row]:
-    """Return how good each arm is before and long after the reversal, and when it has recovered."""
-    runs = [run for run in records if run.interventions]
-    change = min(intervention_steps(runs), default=0)
-
-    def before(run: RunRecord) -> float:
-        return mean_within(*run.curve(METRIC), 2 * change / 3, change)
-
-    def recovered(run: RunRecord) -> float:
-        # An agent that had learned nothing has nothing to recover.
-        level = before(run)
-        return steps_to(*run.curve(METRIC), NEAR * level, after=change) if level > 0 else inf
-
-    def long_after(run: RunRecord) -> float:
-        return mean_within(*run.curve(METRIC), run.steps - (run.steps - change) / 3, run.steps)
-
-    both: dict[str, Score] = {
-        "reward per step before": before,
-        "reward per step, last third after the reversal": long_after,
-    }
-    rows = rows_by_arm(runs, both)
-    late: dict[str, Score] = {f"steps to {NEAR:.0%} of it after the reversal, median": recovered}
-    return rows + rows_by_arm(runs, late, median)
 
 
 def latent(records: Sequence[RunRecord]) -> list[Row]:
@@ -309,7 +159,11 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
     }
     name = f"steps with rewards to {NEAR:.0%} of the way from the arm's worst test to them, median"
     told: dict[str, Score] = {name: late}
-    return rows_by_arm(records, both) + rows_by_arm(records, told, median)
+    return (
+        rows_by_arm(records, both)
+        + rows_by_arm(records, told, median)
+        + pairs(records, "latent", dict([*both.items()][:1]))
+    )
 
 
 def pong(records: Iterable[RunRecord]) -> list[Row]:
@@ -322,9 +176,7 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
         ),
     }
     told: dict[str, Score] = {
-        "area under the score of test games, per step": lambda run: area_under_curve(
-            *run.curve(GAMES)
-        ),
+        AREA: lambda run: area_under_curve(*run.curve(GAMES)),
         "score of test games, last third": last_third(GAMES),
         **terms,
     }
@@ -334,10 +186,15 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
         )
     }
     histories = [run for run in runs if run.arm in ("k3", "k0")]
+    shortest = min((run.steps for run in histories), default=0)
+
+    def common_area(run: RunRecord) -> float:
+        return area_under_curve(*within(run, GAMES, shortest))
+
     return (
         rows_by_arm(runs, told)
         + rows_by_arm(runs, won, median)
-        + pairs(histories, "k3", GAMES, "area")
+        + pairs(histories, "k3", {AREA: common_area})
         + differences(histories, "k3", "k0", terms)
     )
 

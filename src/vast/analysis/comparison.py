@@ -210,7 +210,9 @@ def _task(arms: Arms, score: str, threshold: float | None, against: str | None) 
             )
         )
     table = {arm: {seed: [value] for seed, value in by.items()} for arm, by in scores.items()}
-    return TaskComparison(arms.task, arms.until, reach, tuple(summaries), _pairs(table, against))
+    return TaskComparison(
+        arms.task, arms.until, reach, tuple(summaries), compare_pairs(table, against)
+    )
 
 
 def _default_threshold(arms: Arms) -> float:
@@ -263,10 +265,10 @@ def _all_tasks(tasks: Sequence[Arms], score: str, against: str | None) -> TaskCo
                 performance_profile(rows, levels),
             )
         )
-    return TaskComparison(ALL_TASKS, None, None, tuple(summaries), _pairs(table, against))
+    return TaskComparison(ALL_TASKS, None, None, tuple(summaries), compare_pairs(table, against))
 
 
-def _pairs(
+def compare_pairs(
     table: Mapping[str, Mapping[int, Sequence[float]]], against: str | None
 ) -> tuple[Pair, ...]:
     """Compare every two arms of scores by seed, and adjust the p-values for their number."""

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import tyro
 
-from vast.analysis.claim_statistics import Records
+from vast.analysis.claim_rows import Records
 from vast.analysis.claims import CLAIMS, Claim
 from vast.analysis.figures import SCALE
 from vast.errors import UserError, unknown

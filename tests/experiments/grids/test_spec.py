@@ -12,7 +12,7 @@ from tests.experiments.grids.worlds import FORKED, written
 from tests.experiments.sameness import vast
 from vast.experiments.config import default_run
 from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named, scales_of
-from vast.experiments.figures.differences import page
+from vast.experiments.figures.differences import differences, page
 from vast.experiments.grids.directory import Grid, read_grid, write_grid
 from vast.experiments.grids.run import grid_of, wanted
 from vast.experiments.grids.slurm import chain_at
@@ -334,3 +334,13 @@ def test_the_page_of_scales_lists_what_differs_now() -> None:
     assert path.read_text(encoding="utf-8") == page(), (
         f"python -m vast.experiments.figures.differences > {path}"
     )
+
+
+def test_the_page_of_scales_compares_like_with_like() -> None:
+    found = {(each.agent, each.field): (each.paper, each.cpu) for each in differences("fig3")}
+    assert found["mfec", "neighbours"] == ("11", "25")  # has no arm at the scale paper
+    assert not any(field == "task" for _, field in found)
+    steps = {each[2:] for each in differences("fig5") if each.field == "steps"}
+    assert steps == {("400 000", "150 000"), ("1 000 000", "180 000")}  # trunks, and forks
+    replays = {each[2:] for each in differences("fig6") if each.field == "replay.capacity"}
+    assert replays == {("100 000", "15 000"), ("500 000", "75 000")}

@@ -6,20 +6,22 @@ The list follows from the declarations and the presets, so it cannot leave anyth
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from vast.agents.vast.config import ExtensionsConfig
 from vast.experiments.figures import EXPERIMENTS, experiment_named, scales_of
-from vast.experiments.spec import Condition
+from vast.experiments.spec import Arm, Condition, Experiment
 from vast.training.plain import to_plain
 
-PAPER_FIGURES = tuple(name for name in EXPERIMENTS if name.startswith("fig"))
+BOTH_SCALES = tuple(name for name in EXPERIMENTS if "paper" in scales_of(name))
 HEAD = """\
 # The two scales of each experiment
 
-`python -m vast.experiments.figures.differences > docs/scales.md` writes this page. For each figure:
-what is run at the scale `paper` and at the scale `cpu`, and every hyperparameter that differs. Arms
-without a counterpart at the other scale are compared with the same agent's.
+`python -m vast.experiments.figures.differences > docs/scales.md` writes this page. For each
+experiment that has both: what is run at the scale `paper` and at the scale `cpu`, and every
+hyperparameter that differs. Arms without a counterpart at the scale `paper` are compared with the
+same agent's there, and agents that do not run at that scale with their preset `paper`.
 """
 
 
@@ -34,22 +36,53 @@ class Difference(NamedTuple):
 
 def differences(name: str) -> list[Difference]:
     """Return what differs between the scales of an experiment, agent by agent."""
+    cpu = experiment_named(name, "cpu").conditions()
+    published = _with_agents(experiment_named(name, "paper"), cpu).conditions()
     found: dict[Difference, None] = {}
-    paper = {c.config.agent: c for c in reversed(experiment_named(name, "paper").conditions())}
-    for condition in experiment_named(name, "cpu").conditions():
-        agent = condition.config.agent
+    for condition in cpu:
         extensions = getattr(condition.config.settings, "extensions", None)
+        agent = condition.config.agent
         label = "plain vast" if extensions == ExtensionsConfig() else agent
-        same = [c for c in experiment_named(name, "paper").conditions() if c.key == condition.key]
-        other = same[0] if same else paper.get(agent)
-        if other is not None:
-            for field, published, ours in _differing(other, condition):
-                found[Difference(label, field, published, ours)] = None
+        for field, paper, ours in _differing(_counterpart(condition, cpu, published), condition):
+            found[Difference(label, field, paper, ours)] = None
     return list(found)
 
 
+def _with_agents(experiment: Experiment, conditions: list[Condition]) -> Experiment:
+    """Return an experiment with an arm of each agent that these conditions have and it lacks."""
+    there = {arm.agent for arm in experiment.arms.values()}
+    missing = {condition.config.agent for condition in conditions} - there
+    added = {agent: Arm(agent) for agent in sorted(missing)}
+    return replace(experiment, arms={**experiment.arms, **added})
+
+
+def _counterpart(condition: Condition, cpu: list[Condition], paper: list[Condition]) -> Condition:
+    """Return what to compare with: the same arm, or that of the agent which is most like it.
+
+    Arms of one agent that have other names at the two scales are compared in their order.
+    """
+    agent = condition.config.agent
+    ours, theirs = _arms(cpu, agent), _arms(paper, agent)
+    in_turn = theirs[ours.index(condition.arm) % len(theirs)]
+
+    def likeness(other: Condition) -> tuple[bool, ...]:
+        return (
+            other.key == condition.key,
+            other.config.agent == agent,
+            other.fork == condition.fork,
+            other.task == condition.task,
+            other.arm == in_turn,
+        )
+
+    return max(paper, key=likeness)
+
+
+def _arms(conditions: list[Condition], agent: str) -> list[str]:
+    return list(dict.fromkeys(each.arm for each in conditions if each.config.agent == agent))
+
+
 def _differing(paper: Condition, cpu: Condition) -> Iterator[tuple[str, str, str]]:
-    skipped = {"preset", "interventions"}
+    skipped = {"preset", "interventions", "task"}
     one, other = (_flat(to_plain(each.config, full=True)) for each in (paper, cpu))
     for field in {**one, **other}:
         if field not in skipped and one.get(field) != other.get(field):
@@ -77,7 +110,7 @@ def _text(value: Any) -> str:
 def page() -> str:
     """Return the page of the docs."""
     parts = [HEAD]
-    for name in PAPER_FIGURES:
+    for name in BOTH_SCALES:
         parts.append(f"## {name}\n\n{scales_of(name)['cpu'].about}\n")
         parts.append("| | paper | cpu |\n|---|---|---|\n" + "\n".join(_summary(name)) + "\n")
         agents: dict[tuple[str, str, str], list[str]] = {}
