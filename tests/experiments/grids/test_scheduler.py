@@ -117,7 +117,7 @@ def test_the_cost_of_a_grid_is_that_of_its_steps_tests_and_bursts(
     # Test epochs of 50 steps at 200 of each trunk; the forks' 150 steps have room for none.
     assert found.core_hours == pytest.approx((1.1 * 36 + 2 * 360) / 3600)
     assert found.gigabytes == pytest.approx(4 + 1e6 * 1.0 / 1e9)
-    assert found.unknown == ()
+    assert (found.unknown, found.assumed) == ((), ("vast (debug) on plus-maze",))
     assert estimate(tmp_path / "grid", grid.runs(), Speeds({})).unknown == ("vast (debug)",)
 
 
@@ -127,6 +127,8 @@ def test_steps_with_a_frozen_encoder_have_a_cost_of_their_own(tmp_path: Path) ->
     grid = grid_of(read_experiment(written(tmp_path, text)), "own")
     measured = {SECONDS: 36.0, FROZEN: 3.6, BURST: 0.0, BYTES: 0, STATE_BYTES: 0}
     found = estimate(tmp_path / "grid", grid.runs(), Speeds({"debug": {"vast": {"h": measured}}}))
+    assert found.assumed == ("vast (debug) on plus-maze",)
+    assert any("other tasks: vast (debug) on plus-maze" in line for line in found.lines(1))
     # 300 steps and a test of 50, then 200 steps and another one.
     assert found.core_hours == pytest.approx((0.35 * 36 + 0.25 * 3.6) / 3600)
 

@@ -47,6 +47,11 @@ class Speeds:
         known = self.measured(run, SECONDS)
         return None if known is None else known / 1000
 
+    def knows(self, run: GridRun) -> bool:
+        """Return whether the agent of a run was measured on its task."""
+        config = run.condition.config
+        return config.task in self._table.get(config.preset, {}).get(config.agent, {})
+
     def measured(self, run: GridRun, what: str) -> float | None:
         """Return what was measured once and for all, per 1000 steps."""
         config = run.condition.config
@@ -69,6 +74,8 @@ class Estimate:
     """of all checkpoints in the end"""
     unknown: tuple[str, ...]
     """agents whose speed was never measured; the numbers above do not contain their runs"""
+    assumed: tuple[str, ...] = ()
+    """agents on tasks where only their speed on other tasks is known"""
 
     def lines(self, workers: int) -> list[str]:
         """Return the estimate in words."""
@@ -79,6 +86,8 @@ class Estimate:
             f"about {self.core_hours:.1f} core-hours, {hours} with {workers} at a time",
             f"about {self.gigabytes:.1f} GB of checkpoints",
         ]
+        if self.assumed:
+            found.append(f"assumed as fast as on other tasks: {', '.join(self.assumed)}")
         if self.unknown:
             found.append(f"without {', '.join(self.unknown)}, whose speed was never measured")
         return found
@@ -96,7 +105,8 @@ def estimate(
     """
     finished = steps = total = 0
     seconds = size = 0.0
-    unknown = set()
+    unknown: set[str] = set()
+    assumed: dict[str, set[str]] = {}
     for run in runs:
         total += 1
         per_1000, bytes_per_1000 = (speeds.measured(run, what) for what in (SECONDS, BYTES))
@@ -109,17 +119,27 @@ def estimate(
         saved = max(known, saved_steps(run_directory_of(directory, run)))
         left = max(0, run.steps - max(run.condition.begins, saved))
         steps += left
+        agent = f"{run.condition.config.agent} ({run.condition.config.preset})"
         if per_1000 is None:
-            config = run.condition.config
-            unknown.add(f"{config.agent} ({config.preset})")
+            unknown.add(agent)
         else:
+            if not speeds.knows(run):
+                assumed.setdefault(agent, set()).add(run.condition.task)
             frozen = min(left, frozen_steps(run))
             per_1000_frozen = speeds.measured(run, FROZEN) or per_1000
             seconds += _with_tests(run, left - frozen) * per_1000 / 1000
             seconds += _with_tests(run, frozen) * per_1000_frozen / 1000
             burst = 0.0 if max(run.condition.begins, saved) > 0 else speeds.measured(run, BURST)
             seconds += burst or 0.0
-    return Estimate(total, finished, steps, seconds / 3600, size / 1e9, tuple(sorted(unknown)))
+    return Estimate(
+        total,
+        finished,
+        steps,
+        seconds / 3600,
+        size / 1e9,
+        tuple(sorted(unknown)),
+        tuple(f"{who} on {' and '.join(sorted(tasks))}" for who, tasks in sorted(assumed.items())),
+    )
 
 
 def frozen_steps(run: GridRun) -> int:
