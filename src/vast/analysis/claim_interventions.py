@@ -27,11 +27,6 @@ REGULAR = 0.5
 """share of episodes that make up regular use, in two tests in a row"""
 
 
-def last_of(scores: Mapping[str, Score]) -> dict[str, Score]:
-    """Return the last of several scores."""
-    return dict(list(scores.items())[-1:])
-
-
 # --- the teleporter -------------------------------------------------------------------------------
 
 
@@ -40,6 +35,8 @@ class TeleporterScores(NamedTuple):
 
     use: dict[str, Score]
     """share of test episodes through it, window by window"""
+    late_use: dict[str, Score]
+    """the last of these"""
     reward: dict[str, Score]
     """per step, before it opened and late"""
     gain: dict[str, Score]
@@ -60,14 +57,14 @@ def teleporter_scores(runs: Sequence[RunRecord]) -> TeleporterScores:
     def window(start: int, metric: str) -> Score:
         return lambda run: mean_within(*run.curve(metric), opened + start, opened + start + WINDOW)
 
+    def use(start: int) -> dict[str, Score]:
+        name = f"share of test episodes, steps {start:,} to {start + WINDOW:,} after"
+        return {name: window(start, metric)}
+
     before, after = window(-WINDOW, METRIC), window(late, METRIC)
     return TeleporterScores(
-        {
-            f"share of test episodes, steps {start:,} to {start + WINDOW:,} after": window(
-                start, metric
-            )
-            for start in starts
-        },
+        {name: score for start in starts for name, score in use(start).items()},
+        use(late),
         {
             f"reward per step, {WINDOW:,} steps before": before,
             f"reward per step, steps {late:,} to {late + WINDOW:,} after": after,
@@ -90,7 +87,7 @@ def teleporter(records: Iterable[RunRecord]) -> list[Row]:
     for arm in by_arm(run for run in runs if run.fork == "no-run"):
         for fork in ("rewarded", "penalised"):
             both = [run for run in runs if run.arm == arm[0].arm and run.fork in (fork, "no-run")]
-            found += pairs(both, f"{arm[0].arm}/{fork}", last_of(scores.use))
+            found += pairs(both, f"{arm[0].arm}/{fork}", scores.late_use)
     return found
 
 
@@ -103,7 +100,7 @@ def teleporter_agents(records: Iterable[RunRecord]) -> list[Row]:
     for fork in ("rewarded", "penalised"):
         family = [run for run in runs if run.fork == fork]
         ours = tuple(f"{arm}/{fork}" for arm in OURS)
-        found += against_others(family, ours, {**last_of(scores.use), **scores.gain})
+        found += against_others(family, ours, {**scores.late_use, **scores.gain})
     return found
 
 
@@ -126,17 +123,13 @@ def recovery(records: Sequence[RunRecord]) -> list[Row]:
     def long_after(run: RunRecord) -> float:
         return mean_within(*run.curve(METRIC), run.steps - (run.steps - change) / 3, run.steps)
 
-    both: dict[str, Score] = {
-        "reward per step before": before,
-        "reward per step, last third after the reversal": long_after,
-    }
-    rows = rows_by_arm(runs, both)
-    late: dict[str, Score] = {f"steps to {NEAR:.0%} of it after the reversal, median": recovered}
+    late: dict[str, Score] = {"reward per step, last third after the reversal": long_after}
+    steps: dict[str, Score] = {f"steps to {NEAR:.0%} of it after the reversal, median": recovered}
     return (
-        rows
-        + rows_by_arm(runs, late, median)
-        + agents_after_reversal(runs, last_of(both))
-        + sizes_after_reversal(runs, last_of(both))
+        rows_by_arm(runs, {"reward per step before": before, **late})
+        + rows_by_arm(runs, steps, median)
+        + agents_after_reversal(runs, late)
+        + sizes_after_reversal(runs, late)
     )
 
 

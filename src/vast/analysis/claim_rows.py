@@ -104,10 +104,10 @@ def probed(probe: str, field: str) -> Score:
 def pairs(records: Iterable[RunRecord], ours: str, scores: Mapping[str, Score]) -> list[Row]:
     """Return how one arm (`arm`, or `arm/fork`) compares with every other one, score by score.
 
-    The p-values of a score are adjusted for the number of other arms. Nothing if the arm is not
-    there, or alone.
+    Finished runs only. The p-values of a score are adjusted for the number of other arms, and so is
+    the smallest one that is shown beside them. Nothing if the arm is not there, or alone.
     """
-    arms = {name(runs[0]): runs for runs in by_arm(records)}
+    arms = {name(runs[0]): runs for runs in by_arm(run for run in records if run.is_done)}
     labels = {arm: label(runs[0]) for arm, runs in arms.items()}
     found = []
     for statistic, score in scores.items():
@@ -117,10 +117,14 @@ def pairs(records: Iterable[RunRecord], ours: str, scores: Mapping[str, Score]) 
             known = {seed: values for seed, values in by_seed.items() if not isnan(values[0])}
             if known:
                 table[arm] = known
-        for pair in compare_pairs(table, ours):
+        found_pairs = compare_pairs(table, ours)
+        tests = sum(pair.test is not None for pair in found_pairs)
+        for pair in found_pairs:
             shown = str(pair.improvement)
             if pair.test is not None:
-                shown += f"; p = {number(pair.adjusted)} ({pair.test.mark})"
+                least = min(1.0, tests * pair.test.smallest_p)
+                p = number(pair.adjusted)
+                shown += f"; p = {p} (n = {pair.test.n}: at least {number(least)})"
             what = f"{labels[ours]} > {labels[pair.theirs]}"
             found.append(Row(what, f"probability of improvement: {statistic}", shown))
     return found

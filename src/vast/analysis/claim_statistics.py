@@ -67,10 +67,9 @@ def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> li
     return rows_by_arm(sorted(records, key=lambda run: -n_bits(run)), statistics)
 
 
-def bits_compared(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
+def bits_compared(records: Sequence[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
     """Return the statistics by number of bits, and the most bits against fewer."""
-    runs = sorted(records, key=lambda run: -n_bits(run))
-    return by_bits(runs, statistics) + pairs(runs, name(runs[0]), statistics)
+    return by_bits(records, statistics) + pairs(records, name(max(records, key=n_bits)), statistics)
 
 
 def one_run(records: Iterable[RunRecord]) -> list[Row]:
@@ -153,16 +152,14 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
     def late(run: RunRecord) -> float:
         return steps_to(*run.curve(METRIC), levels[run.arm], after=hidden(run))
 
-    both: dict[str, Score] = {
-        "reward per step, all tests with rewards": rewarded,
-        "reward per step, last third of them": final,
-    }
+    all_tests: dict[str, Score] = {"reward per step, all tests with rewards": rewarded}
+    both = {**all_tests, "reward per step, last third of them": final}
     name = f"steps with rewards to {NEAR:.0%} of the way from the arm's worst test to them, median"
     told: dict[str, Score] = {name: late}
     return (
         rows_by_arm(records, both)
         + rows_by_arm(records, told, median)
-        + pairs(records, "latent", dict([*both.items()][:1]))
+        + pairs(records, "latent", all_tests)
     )
 
 
@@ -186,7 +183,7 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
         )
     }
     histories = [run for run in runs if run.arm in ("k3", "k0")]
-    shortest = min((run.steps for run in histories), default=0)
+    shortest = min((run.steps for run in histories if run.is_done), default=0)
 
     def common_area(run: RunRecord) -> float:
         return area_under_curve(*within(run, GAMES, shortest))
@@ -194,7 +191,7 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
     return (
         rows_by_arm(runs, told)
         + rows_by_arm(runs, won, median)
-        + pairs(histories, "k3", {AREA: common_area})
+        + pairs(histories, "k3", {f"{AREA}, first {shortest:,} steps": common_area})
         + differences(histories, "k3", "k0", terms)
     )
 

@@ -1,7 +1,7 @@
 """Runs of version 0.1.0, recorded as test epochs only, beside those with all metrics.
 
-Both have the preset `cpu` with its extensions, and the same steps: what has changed since, by
-intention or not, would show here.
+Both have the preset `cpu` of their version, with its extensions, and the same steps: what has
+changed since, by intention or not, would show here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

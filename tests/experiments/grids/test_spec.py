@@ -341,6 +341,12 @@ def test_the_page_of_scales_compares_like_with_like() -> None:
     assert found["mfec", "neighbours"] == ("11", "25")  # has no arm at the scale paper
     assert not any(field == "task" for _, field in found)
     steps = {each[2:] for each in differences("fig5") if each.field == "steps"}
-    assert steps == {("400 000", "150 000"), ("1 000 000", "180 000")}  # trunks, and forks
-    replays = {each[2:] for each in differences("fig6") if each.field == "replay.capacity"}
+    assert steps == {
+        ("400 000", "150 000", "before the fork"),
+        ("1 000 000", "180 000", "forks"),
+    }
+    replays = {each[2:4] for each in differences("fig6") if each.field == "replay.capacity"}
     assert replays == {("100 000", "15 000"), ("500 000", "75 000")}
+    trees = {(each.field, each.where): each.cpu for each in differences("tree-likeness")}
+    assert trees["resize", "pong"] == "21, 21"
+    assert len(trees) == len(differences("tree-likeness"))

@@ -21,8 +21,13 @@ HEAD = """\
 `python -m vast.experiments.figures.differences > docs/scales.md` writes this page. For each
 experiment that has both: what is run at the scale `paper` and at the scale `cpu`, and every
 hyperparameter that differs. Arms without a counterpart at the scale `paper` are compared with the
-same agent's there, and agents that do not run at that scale with their preset `paper`.
+same agent's there, in their order, and agents that do not run at that scale with their preset
+`paper`.
 """
+
+
+Place = tuple[str, bool]
+"""a task, and whether it is a fork there"""
 
 
 class Difference(NamedTuple):
@@ -32,20 +37,38 @@ class Difference(NamedTuple):
     field: str
     paper: str
     cpu: str
+    where: str = ""
+    """in which of its runs, if not in all"""
 
 
 def differences(name: str) -> list[Difference]:
     """Return what differs between the scales of an experiment, agent by agent."""
     cpu = experiment_named(name, "cpu").conditions()
     published = _with_agents(experiment_named(name, "paper"), cpu).conditions()
-    found: dict[Difference, None] = {}
+    places: dict[str, set[Place]] = {}
+    found: dict[Difference, set[Place]] = {}
     for condition in cpu:
-        extensions = getattr(condition.config.settings, "extensions", None)
-        agent = condition.config.agent
-        label = "plain vast" if extensions == ExtensionsConfig() else agent
+        agent, place = _label(condition), (condition.task, condition.fork is not None)
+        places.setdefault(agent, set()).add(place)
         for field, paper, ours in _differing(_counterpart(condition, cpu, published), condition):
-            found[Difference(label, field, paper, ours)] = None
-    return list(found)
+            found.setdefault(Difference(agent, field, paper, ours), set()).add(place)
+    return [one._replace(where=_which(some, places[one.agent])) for one, some in found.items()]
+
+
+def _label(condition: Condition) -> str:
+    extensions = getattr(condition.config.settings, "extensions", None)
+    return "plain vast" if extensions == ExtensionsConfig() else condition.config.agent
+
+
+def _which(some: set[Place], every: set[Place]) -> str:
+    """Return which of an agent's tasks, and whether trunks or forks; nothing if that is all."""
+    tasks, forked = ({place[i] for place in some} for i in (0, 1))
+    words = []
+    if tasks != {place[0] for place in every}:
+        words = [str(task).rpartition("/")[2] for task in sorted(tasks)]
+    if forked != {place[1] for place in every}:
+        words.append("forks" if forked == {True} else "before the fork")
+    return ", ".join(words)
 
 
 def _with_agents(experiment: Experiment, conditions: list[Condition]) -> Experiment:
@@ -113,12 +136,12 @@ def page() -> str:
     for name in BOTH_SCALES:
         parts.append(f"## {name}\n\n{scales_of(name)['cpu'].about}\n")
         parts.append("| | paper | cpu |\n|---|---|---|\n" + "\n".join(_summary(name)) + "\n")
-        agents: dict[tuple[str, str, str], list[str]] = {}
-        for agent, field, paper, cpu in differences(name):
-            agents.setdefault((field, paper, cpu), []).append(agent)
+        agents: dict[tuple[str, ...], list[str]] = {}
+        for agent, *difference in differences(name):
+            agents.setdefault(tuple(difference), []).append(agent)
         rows = [
-            f"| `{field}` | {paper} | {cpu} | {', '.join(whose)} |"
-            for (field, paper, cpu), whose in agents.items()
+            f"| `{field}` | {paper} | {cpu} | {', '.join(whose)}{where and f' ({where})'} |"
+            for (field, paper, cpu, where), whose in agents.items()
         ]
         parts.append("| hyperparameter | paper | cpu | of |\n|---|---|---|---|\n")
         parts[-1] += "\n".join(rows) + "\n"
