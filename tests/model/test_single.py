@@ -8,7 +8,7 @@ import torch
 
 from tests.model.worlds import SMALL, batch, observations, tabulator
 from vast.model import ModelConfig
-from vast.model.single import SingleEncoder, single_encoder
+from vast.model.single import SingleEncoder, SingleEncoders, single_encoder
 
 IMAGE, VECTOR = (6, 8, 3), (5,)
 
@@ -59,3 +59,24 @@ def test_the_wrong_type_is_refused_as_in_a_batch() -> None:
 def test_other_networks_and_types_have_no_such_encoder() -> None:
     tab = tabulator(ModelConfig(network=SMALL), IMAGE, dtype=torch.float64)
     assert single_encoder(tab.model.encoder, tab.model.observations) is None
+
+
+def test_the_encoder_for_single_observations_follows_weights_into_other_memory() -> None:
+    tab = tabulator(ModelConfig(network=SMALL), IMAGE)
+    encoder, singles = tab.model.encoder, SingleEncoders(tab.model.observations)
+    first = singles.of(encoder)
+    assert first is not None
+    assert singles.of(encoder) is first
+    seen = observations(np.random.default_rng(0), (1,), IMAGE)
+    before = first.logits(seen)
+    last = list(encoder.parameters())[-1]
+    last.data = last.data + 1  # as when another process trains, whose memory it shares from now on
+    moved = singles.of(encoder)
+    assert moved is not None
+    np.testing.assert_allclose(moved.logits(seen), before + 1, rtol=1e-5)
+    with torch.no_grad():
+        last.add_(1)
+    assert singles.of(encoder) is moved
+    np.testing.assert_allclose(moved.logits(seen), before + 2, rtol=1e-5)
+    other = tabulator(ModelConfig(network=SMALL), IMAGE).model.encoder
+    assert singles.of(other) is not moved

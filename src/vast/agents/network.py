@@ -13,7 +13,7 @@ from vast.model.adam import Adam
 from vast.model.config import NetworkConfig
 from vast.model.networks import built, encoder
 from vast.model.observations import Observations
-from vast.model.single import single_encoder
+from vast.model.single import SingleEncoders
 
 
 class Network(nn.Module):
@@ -40,6 +40,7 @@ class Network(nn.Module):
             initialisation=config.initialisation,
         )
         self.to(device or generator.device)
+        self._singles = SingleEncoders(self.observations)
 
     def forward(self, histories: NDArray[Any]) -> Tensor:
         """Return the outputs."""
@@ -52,7 +53,7 @@ class Network(nn.Module):
     def outputs(self, histories: NDArray[Any]) -> NDArray[np.float32]:
         """Return the outputs as an array, for acting; one history is computed in NumPy."""
         if len(histories) == 1:
-            single = single_encoder(self.encoder, self.observations)
+            single = self._singles.of(self.encoder)
             if single is not None:
                 return single.logits(histories[0])[None]
         with torch.inference_mode():

@@ -164,8 +164,12 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
 
 
 def pong(records: Iterable[RunRecord]) -> list[Row]:
-    """Return the score of test games, when it is 0, and the terms of the free energy."""
-    runs = with_lengths([run for run in records if run.task == "pong"])
+    """Return the score of test games, when it is 0, and the terms of the free energy.
+
+    Scores of runs of different lengths are kept apart. Terms are not: encoders are frozen long
+    before the shortest run ends.
+    """
+    runs = [run for run in records if run.task == "pong"]
     terms: dict[str, Score] = {
         "reconstruction, last third (nats)": last_third("train/reconstruction"),
         "transition - entropy, last third (nats)": lambda run: (
@@ -175,32 +179,42 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
     told: dict[str, Score] = {
         AREA: lambda run: area_under_curve(*run.curve(GAMES)),
         "score of test games, last third": last_third(GAMES),
-        **terms,
     }
     won: dict[str, Score] = {
         "steps to a score of 0 in two tests, median": lambda run: steps_to(
             *run.curve(GAMES), 0.0, in_a_row=2
         )
     }
+    alike = by_length(runs)
     histories = [run for run in runs if run.arm in ("k3", "k0")]
-    shortest = min((run.steps for run in histories if run.is_done), default=0)
+    lengths = sorted({run.steps for run in histories if run.is_done})
 
-    def common_area(run: RunRecord) -> float:
-        return area_under_curve(*within(run, GAMES, shortest))
+    def compared_areas(length: int) -> list[Row]:
+        def area(run: RunRecord) -> float:
+            return area_under_curve(*within(run, GAMES, length))
+
+        there = [run for run in histories if run.steps >= length]
+        return pairs(there, "k3", {f"{AREA}, first {length:,} steps": area})
 
     return (
-        rows_by_arm(runs, told)
-        + rows_by_arm(runs, won, median)
-        + pairs(histories, "k3", {f"{AREA}, first {shortest:,} steps": common_area})
+        [row for same in alike for row in rows_by_arm(same, told)]
+        + [row for same in alike for row in rows_by_arm(same, won, median)]
+        + [row for length in lengths for row in compared_areas(length)]
+        + rows_by_arm(runs, terms)
         + differences(histories, "k3", "k0", terms)
     )
 
 
-def with_lengths(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Return runs whose labels say how long they are, if they are not all of one length."""
-    if len({run.steps for run in runs}) < 2:
-        return list(runs)
-    return [replace(run, label=f"{run.label}, {run.steps:,} steps") for run in runs]
+def by_length(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
+    """Return runs of the same length together; if there are several, labels say which."""
+    lengths = sorted({run.steps for run in runs})
+    groups = [[run for run in runs if run.steps == length] for length in lengths]
+    if len(groups) < 2:
+        return groups
+    return [
+        [replace(run, label=f"{run.label}, {run.steps:,} steps") for run in group]
+        for group in groups
+    ]
 
 
 def long_pong(records: Sequence[RunRecord]) -> list[Row]:

@@ -18,13 +18,21 @@ from vast.model.observations import Observations
 
 
 class SingleEncoder:
-    """An encoder's weights as arrays that share its memory; made in no time for each use."""
+    """An encoder's weights as arrays that share its memory, and so change with it."""
 
     def __init__(self, encoder: MLPEncoder, observations: Observations) -> None:
         layers = [layer for layer in encoder.dense if isinstance(layer, torch.nn.Linear)]
         self._layers = [(_array(layer.weight), _array(layer.bias)) for layer in layers]
         self._observations = observations
         self._mean, self._std = _array(observations.mean), _array(observations.std)
+        self._encoder = encoder
+        self._tensors = [*encoder.parameters(), observations.mean, observations.std]
+        self._places = [tensor.data_ptr() for tensor in self._tensors]
+
+    def is_of(self, encoder: torch.nn.Module) -> bool:
+        """Tell whether it is the one of this encoder, whose memory may have moved."""
+        places = [tensor.data_ptr() for tensor in self._tensors]
+        return self._encoder is encoder and self._places == places
 
     def logits(self, history: NDArray[Any]) -> NDArray[np.float32]:
         """Return the logits [d] of a frame after the k before it, [k + 1, *shape]."""
@@ -48,6 +56,20 @@ def single_encoder(encoder: torch.nn.Module, observations: Observations) -> Sing
     if not isinstance(encoder, MLPEncoder) or not in_numpy:
         return None
     return SingleEncoder(encoder, observations)
+
+
+class SingleEncoders:
+    """Encoders for single observations; the last one is kept until another one is asked for."""
+
+    def __init__(self, observations: Observations) -> None:
+        self._observations = observations
+        self._last: SingleEncoder | None = None
+
+    def of(self, encoder: torch.nn.Module) -> SingleEncoder | None:
+        """Return `single_encoder` of an encoder."""
+        if self._last is None or not self._last.is_of(encoder):
+            self._last = single_encoder(encoder, self._observations)
+        return self._last
 
 
 def _array(tensor: torch.Tensor) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ from vast.model.config import ModelConfig
 from vast.model.free_energy import Terms, as_numbers
 from vast.model.model import Model
 from vast.model.networks import Encoder
-from vast.model.single import single_encoder
+from vast.model.single import SingleEncoders
 
 VERSION = 1
 ROWS_AT_ONCE = 512
@@ -65,6 +65,7 @@ class Tabulator:
         self._optimiser = Adam(self.model, config.learning_rate, config.betas, config.epsilon)
         self._average = copy.deepcopy(self.model.encoder) if config.ema_decay else None
         self._published: Encoder | None = None
+        self._singles = SingleEncoders(self.model.observations)
 
     @property
     def n_bits(self) -> int:
@@ -146,7 +147,7 @@ class Tabulator:
             observations = observations[:, None]
         self._check_frames(observations, k + 1)
         if len(observations) == 1:
-            single = single_encoder(encoder, self.model.observations)
+            single = self._singles.of(encoder)
             if single is not None:
                 self.model.observations.check(observations[0])
                 return codes.pack(single.logits(observations[0])[None] > 0)

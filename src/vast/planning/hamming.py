@@ -27,8 +27,10 @@ from vast.planning.index import find
 from vast.planning.memory import NIL, SLOTS, Memory
 
 BITS = 64
-BLOCK = 256
+BLOCK = 64
 """how many distances are computed in one loop, which LLVM vectorizes"""
+GATHERED = 1024
+"""how many near states are found before they are read, so that their memory is fetched at once"""
 PROBE_1 = 20 * BITS
 PROBE_2 = 20 * BITS * (BITS - 1) // 2
 """number of states above which probing all codes at distance 1, 2 is faster than scanning"""
@@ -69,6 +71,30 @@ class Estimate(NamedTuple):
     """the sum of the counts N(s, a) of these states"""
     squares: NDArray[np.float64]
     """the weighted sum of Q(s, a) squared, for the variance; used only by `blend`"""
+
+
+class Scratch(NamedTuple):
+    """Arrays that a lookup writes to and nobody reads afterwards."""
+
+    sums: NDArray[np.float64]
+    """[2, A]: `weight` and `squares` of an estimate"""
+    far: NDArray[np.uint8]
+    """[BLOCK], the distances of a block of states"""
+    rows: NDArray[np.int64]
+    """[GATHERED + BLOCK], near states"""
+    bits: NDArray[np.uint8]
+    """[GATHERED + BLOCK], their distances"""
+
+
+def scratch(n_actions: int) -> Scratch:
+    """Return the scratch arrays for this many actions."""
+    most = GATHERED + BLOCK
+    return Scratch(
+        np.zeros((2, n_actions)),
+        np.zeros(BLOCK, np.uint8),
+        np.zeros(most, np.int64),
+        np.zeros(most, np.uint8),
+    )
 
 
 @part
@@ -178,12 +204,26 @@ class Smoothing(NamedTuple):
 
 
 @part
+def gather(
+    m: Neighbourhood, k: np.uint64, start: np.uint64, limit: Int, scratch: Scratch
+) -> tuple[np.uint64, np.uint64]:
+    """Write states from `start` on that are near a key; return where to go on, and how many."""
+    far, rows, bits = scratch.far, scratch.rows, scratch.bits
+    slots, count = np.uint64(m.meta[SLOTS]), np.uint64(0)
+    while start < slots and count < np.uint64(GATHERED):
+        size = min(np.uint64(BLOCK), slots - start)
+        if measure_distances(m, k, start, size, far) <= limit:
+            for i in range(size):
+                if far[i] <= limit:
+                    rows[count], bits[count] = start + i, far[i]
+                    count += np.uint64(1)
+        start += size
+    return start, count
+
+
+@part
 def blend(
-    m: Neighbourhood,
-    k: np.uint64,
-    found: Estimate,
-    far: NDArray[np.uint8],
-    smoothing: Smoothing,
+    m: Neighbourhood, k: np.uint64, found: Estimate, scratch: Scratch, smoothing: Smoothing
 ) -> None:
     """Recompute the estimate with states up to a little farther away than the nearest."""
     q, distance, weight, squares = found
@@ -193,23 +233,20 @@ def blend(
         q[a] = weight[a] = squares[a] = 0.0
         if distance[a] != NIL:
             limit = max(limit, distance[a] + decay.size - 1)
-    slots = np.uint64(m.meta[SLOTS] if limit >= 0 else 0)
+    if limit < 0:
+        return
     start = np.uint64(0)
-    while start < slots:
-        size = min(np.uint64(BLOCK), slots - start)
-        nearest = measure_distances(m, k, start, size, far)
-        if np.int64(nearest) <= limit:
-            for i in range(size):
-                if far[i] <= limit:
-                    s = start + i
-                    for a in range(distance.size):
-                        farther = far[i] - distance[a]
-                        if m.n[s, a] > 0 and farther < decay.size:
-                            share = m.n[s, a] * decay[farther]
-                            q[a] += share * m.q[s, a]
-                            squares[a] += share * m.q[s, a] ** 2
-                            weight[a] += share
-        start += size
+    while start < np.uint64(m.meta[SLOTS]):
+        start, count = gather(m, k, start, np.uint64(limit), scratch)
+        for i in range(count):
+            s = scratch.rows[i]
+            for a in range(distance.size):
+                farther = scratch.bits[i] - distance[a]
+                if m.n[s, a] > 0 and farther < decay.size:
+                    share = m.n[s, a] * decay[farther]
+                    q[a] += share * m.q[s, a]
+                    squares[a] += share * m.q[s, a] ** 2
+                    weight[a] += share
     for a in range(distance.size):
         if distance[a] != NIL:
             q[a] /= weight[a]
@@ -238,15 +275,14 @@ def estimate(
     keys: NDArray[np.uint64],
     q: NDArray[np.float64],
     distance: NDArray[np.int64],
-    scratch: NDArray[np.float64],
-    far: NDArray[np.uint8],
+    scratch: Scratch,
     smoothing: Smoothing,
 ) -> None:
     """Write the estimates for each key, [K, A], and the distances of the states used, or NIL."""
     for i in range(keys.size):
-        found = Estimate(q[i], distance[i], scratch[0], scratch[1])
-        estimate_one(m, keys[i], found, far)
+        found = Estimate(q[i], distance[i], scratch.sums[0], scratch.sums[1])
+        estimate_one(m, keys[i], found, scratch.far)
         if smoothing.decay.size > 1 or smoothing.caution > 0:
-            blend(m, keys[i], found, far, smoothing)
+            blend(m, keys[i], found, scratch, smoothing)
         if smoothing.caution > 0:
             apply_caution(found, smoothing)

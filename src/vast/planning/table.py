@@ -108,8 +108,7 @@ class TransitionTable:
             np.zeros(1, np.uint64),
             np.zeros(1, np.bool_),
         )
-        self._scratch = np.zeros((2, n_actions))
-        self._far = np.zeros(hamming.BLOCK, np.uint8)
+        self._scratch = hamming.scratch(n_actions)
 
     # --- adding and deleting transitions ----------------------------------------------------------
 
@@ -414,7 +413,7 @@ class TransitionTable:
         )
         shape = (keys.size, self.n_actions)
         q, distance = np.empty(shape), np.empty(shape, np.int64)
-        hamming.estimate(self._nearby, keys, q, distance, self._scratch, self._far, smoothing)
+        hamming.estimate(self._nearby, keys, q, distance, self._scratch, smoothing)
         return q, distance
 
     def _find(self, key: int) -> int:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vast.replay.episodes import Episodes, Fate
+from vast.replay.episodes import Episodes
+from vast.replay.leaving import Columns, is_increasing, leaving, set_states
 from vast.replay.ring import Numbers, Ring
 from vast.replay.state_checks import as_array, require
 from vast.replay.tables import (
@@ -87,11 +88,11 @@ class Assignments:
 
     def delete_outgoing(self, number: int) -> None:
         """Delete the transition that leaves a frame, which is about to be evicted."""
-        self._revise(NO_TRANSITIONS, self._following(np.array([number])))
+        self._revise(NO_TRANSITIONS, self._leaving(np.array([number])))
 
     def forget(self, numbers: ArrayLike) -> TransitionBatch:
         """Delete the transitions that leave these frames for good; frames and states stay."""
-        gone = self._following(np.unique(self._ring.stored(numbers)))
+        gone = self._leaving(np.unique(self._ring.stored(numbers)))
         self._revise(NO_TRANSITIONS, gone)
         self._forgotten[self._ring.slot(gone.numbers)] = True
         return gone
@@ -111,7 +112,7 @@ class Assignments:
         used = slice(len(self._ring))
         there = self._state[used] == np.uint64(state)
         there &= self._episodes.action[used] == action
-        return self._following(self._ring.where(there))
+        return self._leaving(self._ring.where(there))
 
     def waiting(self, start: int) -> Numbers:
         """Return the frames from `start` on that have no state yet."""
@@ -124,10 +125,11 @@ class Assignments:
     def assign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
         """Assign frames their first states; ValueError if one already has a state."""
         frames, new = self._checked(numbers, states)
-        distinct, counts = np.unique(frames, return_counts=True)
-        again = distinct[(counts > 1) | self.has_state(distinct)]
-        if len(again):
-            raise ValueError(f"frame {again[0]} already has a state: use reassign")
+        if not is_increasing(frames) or self.has_state(frames).any():
+            distinct, counts = np.unique(frames, return_counts=True)
+            again = distinct[(counts > 1) | self.has_state(distinct)]
+            if len(again):
+                raise ValueError(f"frame {again[0]} already has a state: use reassign")
         return self._set(frames, new)
 
     def reassign(self, numbers: ArrayLike, states: ArrayLike) -> Revision:
@@ -153,55 +155,37 @@ class Assignments:
         return frames, new
 
     def _set(self, numbers: Numbers, states: States) -> Revision:
-        # If a frame is listed several times, its last state counts.
-        frames, last = np.unique(numbers[::-1], return_index=True)
-        new = states[::-1][last]
-        slots = self._ring.slot(frames)
-        encoded, old = self._encoded[slots], self._state[slots]
-        changes = ~encoded | (old != new)
-        touched = self._next_to(frames[changes])
-        deleted = self._following(touched)
-        self._state[slots], self._encoded[slots] = new, True
-        added = self._following(touched)
+        if not is_increasing(numbers):
+            # If a frame is listed several times, its last state counts.
+            numbers, last = np.unique(numbers[::-1], return_index=True)
+            states = states[::-1][last]
+        change = set_states(self._columns(), self._ring.oldest, numbers, states)
         try:
-            self._revise(added, deleted)
+            self._revise(change.added, change.deleted)
         except Exception:
-            self._state[slots], self._encoded[slots] = old, encoded
+            slots = self._ring.slot(numbers)
+            self._state[slots], self._encoded[slots] = change.states, change.encoded
             raise
-        changed = int(np.count_nonzero(changes & encoded))
-        return Revision(int(np.count_nonzero(encoded)), changed, added, deleted)
+        return Revision(change.frames, change.changed, change.added, change.deleted)
 
     def _revise(self, added: TransitionBatch, deleted: TransitionBatch) -> None:
         revise(self._batched, added, deleted)
         if self._listener is not None:
             self._listener.revise(added, deleted)
 
-    # --- transitions ------------------------------------------------------------------------------
-
-    def _next_to(self, frames: Numbers) -> Numbers:
-        """Return the frames whose transition leaves from or leads to one of these frames.
-
-        Frame i - 1 is included only if it is stored and in the same episode as i.
-        """
-        before = frames[frames > self._ring.oldest] - 1
-        fate = self._episodes.fate[self._ring.slot(before)]
-        return np.union1d(before[fate == Fate.CONTINUED], frames)
-
-    def _following(self, frames: Numbers) -> TransitionBatch:
+    def _leaving(self, frames: Numbers) -> TransitionBatch:
         """Return the transitions that leave these frames, where both of their states are known."""
-        fate = self._episodes.fate[self._ring.slot(frames)]
-        complete = (fate == Fate.CONTINUED) & self.has_state(frames + 1) | (fate == Fate.TERMINAL)
-        counted = self.has_state(frames) & ~self._forgotten[self._ring.slot(frames)]
-        frames = frames[counted & complete]
-        slots = self._ring.slot(frames)
-        terminals = self._episodes.fate[slots] == Fate.TERMINAL
-        return TransitionBatch(
-            states=self._state[slots],
-            actions=self._episodes.action[slots],
-            rewards=self._episodes.reward[slots],
-            next_states=np.where(terminals, np.uint64(0), self.states(frames + 1)),
-            terminals=terminals,
-            numbers=frames,
+        return leaving(self._columns(), frames)
+
+    def _columns(self) -> Columns:
+        episodes = self._episodes
+        return Columns(
+            self._state,
+            self._encoded,
+            self._forgotten,
+            episodes.fate,
+            episodes.action,
+            episodes.reward,
         )
 
     # --- saving -----------------------------------------------------------------------------------
