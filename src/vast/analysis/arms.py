@@ -138,7 +138,7 @@ def _runs_in(directory: Path) -> list[Path]:
     inside = [
         config.parent
         for folder in (directory, directory / "runs")
-        for config in sorted(folder.glob(f"*/{files.CONFIG}"))
+        for config in sorted(folder.glob(f"[!.]*/{files.CONFIG}"))  # not a copy that was killed
     ]
     return inside or [directory]  # which `read_config` then refuses
 

@@ -26,7 +26,7 @@ def grid(
     reuse: Directories = (),
     save_seconds: float = 60.0,
     leg_seconds: float = 300.0,
-    index: Number = None,
+    run: Annotated[str | None, shown("NAME")] = None,
 ) -> None:
     """Do all runs of an experiment, several at a time; again, to resume.
 
@@ -46,23 +46,34 @@ def grid(
         reuse: other grids, of which finished runs are copied, or continued if they are shorter
         save_seconds: between two checkpoints of a run
         leg_seconds: with --ray: what is lost at most when a node is lost
-        index: do one job of the array that --slurm writes, in this process
+        run: do only this run of a grid, and its forks, in this process, as the jobs of --slurm do
     """
-    from vast.experiments.grids.directory import read_grid, write_grid
+    from vast.experiments.grids.directory import read_grid
     from vast.experiments.grids.estimate import Speeds, estimate
     from vast.experiments.grids.pool import THREAD_VARIABLES, default_workers
-    from vast.experiments.grids.run import do_chain, do_grid, found_elsewhere, wanted
-    from vast.experiments.grids.slurm import chain_at, write_slurm
+    from vast.experiments.grids.run import (
+        do_chain,
+        do_grid,
+        found_elsewhere,
+        joined,
+        require_no_fewer,
+        wanted,
+    )
+    from vast.experiments.grids.slurm import chain_of, write_slurm
 
     if workers is not None:
         at_least(1, workers=workers)
     if save_seconds <= 0 or leg_seconds <= 0:
         raise UserError("--save-seconds and --leg-seconds must be above 0")
     directory, asked = wanted(what, scale, seeds, arms, tasks, steps, out)
-    if index is not None:
+    if run is not None:
         there = read_grid(directory)
-        _tell_stop(do_chain(directory, chain_at(there, index), there), directory)
+        _tell_stop(do_chain(directory, chain_of(there, run), there, save_seconds), directory)
         return
+    if steps is not None:
+        require_no_fewer(directory, asked)
+    if slurm is not None and ray is not None:
+        raise UserError("--slurm and --ray must not be given together")
     runs = asked.runs()
     at_a_time = workers or default_workers(runs)
     if dry_run:
@@ -74,8 +85,8 @@ def grid(
             print(f"  {line}")
         return
     if slurm is not None:
-        whole = write_grid(directory, asked)
-        jobs = write_slurm(slurm, directory, whole, runs, THREAD_VARIABLES)
+        with joined(directory, asked, reuse) as (whole, runs):
+            jobs = write_slurm(slurm, directory, whole, runs, THREAD_VARIABLES, save_seconds)
         print(f"wrote {slurm}: {jobs} jobs; to submit: sbatch {slurm}")
         return
     progress, interrupted = do_grid(
@@ -89,8 +100,8 @@ def grid(
     )
     _tell_stop(not interrupted, directory)
     if progress.failed:
-        for run, why in progress.failed.items():
-            print(f"failed: {run.name}: {why}", file=sys.stderr)
+        for failed, why in progress.failed.items():
+            print(f"failed: {failed.name}: {why}", file=sys.stderr)
         print(f"to try again: vast grid {directory}; {directory}/logs says more", file=sys.stderr)
         sys.exit(1)
     print(f"done: {directory}")

@@ -38,15 +38,21 @@ def reuse(trained: Path, directory: Path) -> None:
                 shutil.copyfile(trained / name, unfinished / name)
 
 
+def unfinished_copy(directory: Path) -> Path:
+    """Return where a copy is until it is complete."""
+    return directory.with_name(f".{directory.name}.unfinished")
+
+
 @contextmanager
 def _copied(trained: Path, directory: Path) -> Iterator[Path]:
     """Yield a copy of a run without its config, which becomes the directory in the end.
 
-    The files of a checkpoint never change, so they are shared where the file system can do so.
+    The files of a checkpoint never change, so they are shared where the file system can do so. What
+    a killed process left unfinished is removed.
     """
     manifest = read_manifest(trained / CHECKPOINT)
     check_files(trained / CHECKPOINT, manifest)
-    unfinished = directory.with_name(f".{directory.name}.{os.getpid()}")
+    unfinished = unfinished_copy(directory)
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         (unfinished / CHECKPOINT).mkdir(parents=True)

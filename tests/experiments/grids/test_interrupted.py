@@ -20,8 +20,9 @@ from tests.experiments.grids.worlds import (
     written,
 )
 from tests.experiments.sameness import assert_same, rows, saved, vast
+from vast.analysis.arms import read_runs
 from vast.errors import UserError
-from vast.experiments.forks import fork
+from vast.experiments.forks import fork, reuse, unfinished_copy
 from vast.experiments.grids.directory import attempts
 from vast.experiments.publish import publish
 from vast.experiments.results import (
@@ -87,9 +88,13 @@ def test_an_interrupted_grid_saves_its_runs_and_goes_on_from_there(
 def test_jobs_of_slurm_do_the_same_grid_run_by_run(alone: Path, tmp_path: Path) -> None:
     spec, out = written(tmp_path, FORKED), tmp_path / "slurm"
     vast("grid", spec, "--out", out, "--slurm", tmp_path / "job.sh")
-    for index in ("1", "0"):
-        vast("grid", out, "--index", index)
+    for arm in ("plain", "vast"):
+        vast("grid", out, "--run", f"plus-maze-{arm}-0")
     assert_same_grids(alone, out)
+    vast("grid", spec, "--out", tmp_path / "b", "--slurm", tmp_path / "b.sh", "--reuse", out)
+    assert {path.name for path in (tmp_path / "b" / "runs").iterdir()} == {
+        path.name for path in (out / "runs").iterdir()
+    }
 
 
 def test_the_same_runs_of_another_grid_are_taken_over(
@@ -190,6 +195,18 @@ def test_the_records_of_a_grid_are_its_metrics(alone: Path) -> None:
     for name, values in record.metrics.items():
         assert again.metrics[name] == pytest.approx(values, rel=1e-5, nan_ok=True)
     assert [r.arm for r in load_runs([folder])] == ["vast"]
+
+
+def test_what_a_killed_copy_left_is_removed_and_never_a_run(alone: Path, tmp_path: Path) -> None:
+    trained = alone / "runs" / "plus-maze-plain-0"
+    here = tmp_path / "runs" / "again"
+    left = unfinished_copy(here)
+    shutil.copytree(trained, left)  # as complete as it can be without its name
+    with pytest.raises(UserError, match="not a run directory"):
+        read_runs([tmp_path])
+    reuse(trained, here)
+    assert not left.exists()
+    assert [run.name for run in read_runs([tmp_path])] == ["again"]
 
 
 def test_a_fork_must_continue_what_was_trained(alone: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named, s
 from vast.experiments.figures.differences import differences, page
 from vast.experiments.grids.directory import Grid, read_grid, write_grid
 from vast.experiments.grids.run import grid_of, wanted
-from vast.experiments.grids.slurm import chain_at
+from vast.experiments.grids.slurm import chain_of
 from vast.experiments.probes import PROBES, probe_named
 from vast.experiments.spec import Arm, Experiment
 from vast.experiments.spec_file import read_experiment
@@ -227,6 +227,10 @@ def test_steps_are_those_of_all_runs_and_must_lie_behind_the_fork(
     assert {run.steps for run in fig7.runs()} == {1000}  # also of arms with steps of their own
     write_grid(tmp_path / "grid", grid)
     assert "--steps must not be given with the directory" in refused("grid", "grid", *FEWER)
+    # A grid has one number of steps for all seeds of an arm: fewer would silently be more.
+    begun = ("--out", "grid", "--seeds", "1", "--dry-run")
+    said = refused("grid", str(path), "--steps", "360", *begun)
+    assert "--steps must be 400 or more, which plus-maze-vast-same in grid has, got 360" in said
 
 
 def test_a_directory_of_something_else_is_left_alone(refused: Refused, tmp_path: Path) -> None:
@@ -306,7 +310,11 @@ def test_a_script_for_slurm_has_one_job_per_agent_that_is_trained(
     assert "2 jobs" in capsys.readouterr().out
     script = (tmp_path / "job.sh").read_text()
     assert "#SBATCH --array=0-1\n" in script
-    assert f'vast grid {tmp_path / "grids" / "my"} --index "$SLURM_ARRAY_TASK_ID"' in script
+    assert "runs=(plus-maze-vast-0 plus-maze-plain-0)\n" in script
+    assert 'run="${runs[$SLURM_ARRAY_TASK_ID]}"\n' in script
+    assert f'vast grid {tmp_path / "grids" / "my"} --run "$run" --save-seconds 60\n' in script
+    # B: Slurm warns the steps of a job by default, and this one has none but its shell.
+    assert "#SBATCH --signal=B:TERM@120\n" in script
     assert read_grid(tmp_path / "grids" / "my").name == "my"
 
 
@@ -319,12 +327,17 @@ def test_a_script_for_slurm_does_the_runs_that_were_asked_for(
     capsys.readouterr()
     vast("grid", "grids/my", "--arms", "plain", "--slurm", "plain.sh")
     assert "3 jobs" in capsys.readouterr().out
-    assert "#SBATCH --array=1,3,5\n" in (tmp_path / "plain.sh").read_text()
+    plain = " ".join(f"plus-maze-plain-{seed}" for seed in range(3))
+    assert "#SBATCH --array=0-2\n" in (tmp_path / "plain.sh").read_text()
+    assert f"runs=({plain})\n" in (tmp_path / "plain.sh").read_text()
     vast("grid", "grids/my", "--seeds", "0", "2", "--slurm", "seeds.sh")
-    assert "#SBATCH --array=0-1,4-5\n" in (tmp_path / "seeds.sh").read_text()
-    assert [run.name for run in chain_at(read_grid(tmp_path / "grids" / "my"), 3)] == [
-        "plus-maze-plain-1"
-    ]
+    assert "#SBATCH --array=0-3\n" in (tmp_path / "seeds.sh").read_text()
+    grid = read_grid(tmp_path / "grids" / "my")
+    assert [run.name for run in chain_of(grid, "plus-maze-plain-1")] == ["plus-maze-plain-1"]
+    assert "must be one of" in refused("grid", "grids/my", "--run", "plus-maze-plain-3")
+    assert "must not be given together" in refused(
+        "grid", "grids/my", "--slurm", "x.sh", "--ray", "local"
+    )
     said = refused("grid", "grids/my", "--arms", "plain", "--seeds", "99")
     assert "--seeds must be among 0, 1, 2, which grids/my has, got 99" in said
 

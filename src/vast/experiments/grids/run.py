@@ -1,7 +1,8 @@
 """Doing a grid: on this machine, on a Ray cluster, or one job of it for Slurm."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,13 +117,17 @@ def _again(path: Path, seeds: Sequence[int], arms: Sequence[str], tasks: Sequenc
     return asked
 
 
-def require_runs(grid: Grid, names: Iterable[str]) -> list[GridRun]:
-    """Return runs of a grid by name; UserError if there is none."""
-    found = {run.name: run for run in grid.runs()}
-    for name in names:
-        if name not in found:
-            raise unknown("run", name, found)
-    return [found[name] for name in names]
+def require_no_fewer(directory: Path, asked: Grid) -> None:
+    """Raise UserError if a grid that was begun has more steps than it is asked to have."""
+    before = read_grid(directory).conditions if is_grid(directory) else ()
+    there = {condition.key: condition.config.steps for condition in before}
+    for condition in asked.conditions:
+        steps = there.get(condition.key, 0)
+        if condition.config.steps < steps:
+            raise UserError(
+                f"--steps must be {steps} or more, which {condition.name} in {directory} has, got "
+                f"{condition.config.steps}; or choose another --out"
+            )
 
 
 def found_elsewhere(
@@ -171,6 +176,23 @@ def _but_for_steps(run: GridRun) -> str:
     return json.dumps(to_plain(config, full=True))
 
 
+@contextmanager
+def joined(
+    directory: Path, grid: Grid, reused: Sequence[Path] = ()
+) -> Iterator[tuple[Grid, list[GridRun]]]:
+    """Lock a directory and add a grid to what is there; yield all of it, and the runs asked for.
+
+    What another call asked for stays in the grid, and is not done now.
+    """
+    with locked(directory):
+        whole = write_grid(directory, grid)
+        there = {run.name: run for run in whole.runs()}
+        runs = [there[run.name] for run in grid.runs()]
+        for line in take_over(directory, runs, reused):
+            print(line, flush=True)
+        yield whole, runs
+
+
 def do_grid(
     directory: Path,
     grid: Grid,
@@ -190,13 +212,7 @@ def do_grid(
         from vast.experiments.grids.ray_pool import RayPool, connected
 
         cluster = connected(ray, workers * max(run.cores for run in runs))
-    with locked(directory):
-        whole = write_grid(directory, grid)
-        # What another call asked for stays in the grid, and is not done now.
-        there = {run.name: run for run in whole.runs()}
-        runs = [there[run.name] for run in runs]
-        for line in take_over(directory, runs, reused):
-            print(line, flush=True)
+    with joined(directory, grid, reused) as (whole, runs):
         pool: Pool
         if cluster is None:
             pool = LocalPool(directory, workers, save_seconds)
@@ -212,7 +228,9 @@ def do_grid(
     return progress, interrupted() and not progress.is_over
 
 
-def do_chain(directory: Path, chain: Sequence[GridRun], grid: Grid) -> bool:
+def do_chain(
+    directory: Path, chain: Sequence[GridRun], grid: Grid, save_seconds: float | None = None
+) -> bool:
     """Do a run and its forks in this process, one after the other; return False if interrupted."""
     import time
 
@@ -224,7 +242,7 @@ def do_chain(directory: Path, chain: Sequence[GridRun], grid: Grid) -> bool:
         began = time.time()
         outcome = "crashed"
         try:
-            done = work(directory, grid, run)
+            done = work(directory, grid, run, save_seconds=save_seconds)
             outcome = "done" if done else "interrupted"
         except UserError:
             outcome = "mistake"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from vast.errors import UserError
+from vast.errors import UserError, unknown
 from vast.experiments.grids.directory import Grid, GridRun
 from vast.files import atomic_write
 
@@ -14,60 +14,72 @@ SCRIPT = """\
 # The runs of {name} as an array of {n} jobs: sbatch {file}
 # Submit it again to resume: finished runs end at once, others go on from their checkpoints.
 #SBATCH --job-name={name}
-#SBATCH --array={indices}
+#SBATCH --array=0-{last}
 #SBATCH --ntasks=1
 #SBATCH --cpus-per-task={cores}
 #SBATCH --time={hours}:00:00
 #SBATCH --requeue
-#SBATCH --signal=TERM@120
+#SBATCH --signal=B:TERM@120
 #SBATCH --output={logs}/slurm-%A-%a.txt
+runs=({runs})
 export {threads}
-exec {command} grid {directory} --index "$SLURM_ARRAY_TASK_ID"
+run="${{runs[$SLURM_ARRAY_TASK_ID]}}"
+exec {command} grid {directory} --run "$run" --save-seconds {save_seconds:g}
 """
 HOURS = 24
 
 
-def chains(grid: Grid) -> list[list[GridRun]]:
-    """Return what the jobs do: each run that is no fork, followed by its forks."""
+def chains(grid: Grid) -> dict[str, list[GridRun]]:
+    """Return what the jobs do, by name: each run that is no fork, followed by its forks."""
     runs = grid.runs()
-    return [
-        [run, *(other for other in runs if grid.trunk(other) == run)]
+    return {
+        run.name: [run, *(other for other in runs if grid.trunk(other) == run)]
         for run in runs
         if run.condition.fork is None
-    ]
+    }
 
 
-def chain_at(grid: Grid, index: int) -> list[GridRun]:
-    """Return what one job of the array does; UserError if there is no such job."""
+def chain_of(grid: Grid, name: str) -> list[GridRun]:
+    """Return what one job does; UserError if there is no such job."""
     found = chains(grid)
-    if not 0 <= index < len(found):
-        raise UserError(f"--index must be between 0 and {len(found) - 1}, got {index}")
-    return found[index]
+    if name not in found:
+        raise unknown("run", name, found)
+    return found[name]
 
 
 def write_slurm(
-    path: Path, directory: Path, grid: Grid, asked: Iterable[GridRun], threads: Sequence[str]
+    path: Path,
+    directory: Path,
+    grid: Grid,
+    asked: Iterable[GridRun],
+    threads: Sequence[str],
+    save_seconds: float,
 ) -> int:
-    """Write the script that does these runs of a grid; return of how many jobs it consists."""
+    """Write the script that does these runs of a grid; return of how many jobs it consists.
+
+    A job is known by the name of its run, which stays the same when the grid grows.
+    """
     names = {run.name for run in asked}
     jobs = {
-        index: chain
-        for index, chain in enumerate(chains(grid))
+        name: chain
+        for name, chain in chains(grid).items()
         if not names.isdisjoint(run.name for run in chain)
     }
-    cores = max(run.cores for job in jobs.values() for run in job)
+    cores = max(run.cores for chain in jobs.values() for run in chain)
     logs = directory / "logs"
     text = SCRIPT.format(
         name=f"{grid.name}-{grid.scale}",
         file=path,
         n=len(jobs),
-        indices=_ranges(list(jobs)),
+        last=len(jobs) - 1,
+        runs=shlex.join(jobs),
         cores=cores,
         hours=HOURS,
         logs=logs.absolute(),
         threads=" ".join(f"{name}={cores}" for name in threads),
         command=shlex.quote(str(Path(sys.executable).with_name("vast"))),
         directory=shlex.quote(str(directory.absolute())),
+        save_seconds=save_seconds,
     )
     try:
         logs.mkdir(parents=True, exist_ok=True)  # Slurm does not make it
@@ -76,11 +88,3 @@ def write_slurm(
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     return len(jobs)
-
-
-def _ranges(indices: Sequence[int]) -> str:
-    """Return ascending numbers as Slurm writes them: 0-2,5."""
-    begins = [index for index in indices if index - 1 not in indices]
-    ends = [index for index in indices if index + 1 not in indices]
-    pairs = zip(begins, ends, strict=True)
-    return ",".join(f"{begin}-{end}" if begin < end else f"{begin}" for begin, end in pairs)
