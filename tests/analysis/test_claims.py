@@ -164,6 +164,8 @@ def test_latent_learning_counts_only_steps_with_rewards() -> None:
     assert found["plus-maze, vast", final].startswith("0.4 ")
     assert found["plus-maze, latent", steps].startswith("2,000 ")
     assert found["plus-maze, vast", steps].startswith("2,000 ")
+    begun = record({REWARD: []}, arm="vast", seed=1, steps=4000)  # without a test so far
+    assert rows("latent-learning", latent_large_maze=[begun]) == {}
     costly = [record([-1.0, -0.9, -0.3, -0.2], arm="vast")]  # where every step costs
     found = rows("latent-learning", latent_large_maze=costly)
     assert found["large-maze, vast", steps].startswith("3,000 ")
@@ -229,7 +231,11 @@ def test_trees_are_told_from_mazes_task_by_task() -> None:
 
 
 def test_one_run_counts_new_states_and_their_values() -> None:
-    along = {"before": [None, None, None, 0.5], "after": [0.2, 0.4, None, 0.5]}
+    along = {
+        "states": ["a", "b", "a", "c", "d"],  # of which the first is met twice
+        "before": [None, None, None, None, 0.5],
+        "after": [0.2, 0.4, 0.2, None, 0.5],
+    }
     probe = {"run": along, "same_networks": True}
     found = rows("one-run", fig1=[record([0.0], task="t-maze", probes={"one-run": probe})])
     assert found["vast", "new states on the run"].startswith("3 ")
@@ -265,14 +271,19 @@ def test_a_random_policy_is_rewarded_at_the_end_of_each_episode() -> None:
 def test_bits_are_in_order_and_have_both_thirds() -> None:
     runs = [
         record(
-            np.arange(9.0) * d, task="large-maze", arm=f"d{d}", settings={"model": {"n_bits": d}}
+            np.arange(9.0) * d,
+            task="large-maze",
+            arm=f"d{d}",
+            agent="vast",
+            settings={"model": {"n_bits": d}},
         )
         for d in (16, 64)
     ]
     found = rows("bits", fig4=runs)
-    assert [what for what, _ in found] == ["d64", "d64", "d16", "d16", *["d64 > d16"] * 2]
-    assert found["d16", "reward per step, first third of the steps"].startswith("16 ")
-    assert found["d16", "reward per step, last third of the tests"].startswith("112 ")
+    d64, d16 = (f"plain VaST, d{d}" for d in (64, 16))
+    assert [what for what, _ in found] == [d64, d64, d16, d16, *[f"{d64} > {d16}"] * 2]
+    assert found[d16, "reward per step, first third of the steps"].startswith("16 ")
+    assert found[d16, "reward per step, last third of the tests"].startswith("112 ")
 
 
 def test_earlier_records_are_compared_over_the_same_steps() -> None:
@@ -281,12 +292,12 @@ def test_earlier_records_are_compared_over_the_same_steps() -> None:
     runs.append(record(values, task="h-maze", arm="vast", seed=0, fork="rewarded"))
     found = rows("earlier-records", fig5=runs)
     steps = "reward per step, 130,000 to 150,000"
-    assert found["h-maze, now (`fig5`)", steps] == "0.5 to 0.5 (n = 2)"
+    assert found["h-maze, `fig5`", steps] == "0.5 to 0.5 (n = 2)"
     tests = [
         np.mean([reward for step, reward in zip(*each, strict=True) if 130_000 < step <= 150_000])
         for each in ((run["step"], run["reward_per_step"]) for run in load_study("h-maze")["runs"])
     ]
-    low, high = found["h-maze, version 0.1.0 (`h-maze`)", steps].split(" (")[0].split(" to ")
+    low, high = found["h-maze, study `h-maze`", steps].split(" (")[0].split(" to ")
     assert (float(low), float(high)) == pytest.approx((min(tests), max(tests)), rel=1e-3)
     assert len(found) == 2  # nothing is said of mazes without runs
 

@@ -1,6 +1,7 @@
 """The paper's figures show what the records say: every run, its mean, what happened when."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ from tests.analysis.records import REWARD, record
 from vast.analysis.drawing import AGENT_COLOURS
 from vast.analysis.figures import draw_figure
 from vast.analysis.paper import fig3, fig4, fig5, fig6, fig7, figS1, figS2
+from vast.analysis.paper.bits import bit_lines
 from vast.analysis.paper.lines import Line, legend_note
 from vast.analysis.paper.mazes import floor_plan, forced_path
+from vast.analysis.told_apart import longest, told_apart
 from vast.errors import UserError
+from vast.experiments.figures import experiment_named
+from vast.experiments.grids.directory import write_grid
+from vast.experiments.grids.run import grid_of
 from vast.experiments.results import RunRecord
 
 RNG = np.random.default_rng(0)
@@ -259,6 +265,40 @@ def test_a_figure_says_which_runs_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_
     with pytest.raises(UserError, match=command):
         draw_figure("fig4", tmp_path / "figures")
     assert not list(tmp_path.iterdir())
+
+
+def test_agents_that_are_called_the_same_are_told_apart() -> None:
+    # as runs in directories of their own are: their arm is their agent
+    extended = runs("large-maze", "vast", seeds=1)
+    plain = [replace(one, arm="vast") for one in runs("large-maze", "plain")][1:]
+    apart = told_apart([*extended, *plain])
+    (shown,) = panels(fig3.draw(apart))
+    (with_extension,) = {one.arm for one in apart if one.seed == 0}
+    assert with_extension == "vast extensions.smoothing=1.0"
+    assert_shows(shown, apart[:1], with_extension)
+    assert_shows(shown, apart[1:], apart[1].arm)
+    assert [one.arm for one in told_apart(extended)] == ["vast"]
+    # Of one kind, the legend says which is which.
+    bits_too = [*bits("large-maze", 64)[64], *runs("large-maze", "other")]
+    labels = {one.name: one.label for one in bit_lines([*bits_too, *plain], REWARD)}
+    assert labels == {"d64": "d = 64", "other": "d = 32, other", "vast": "d = 32, vast"}
+
+
+def test_a_run_counts_once_and_the_longer_one_of_two() -> None:
+    (short,), (long,) = runs("pong", "vast", seeds=1), runs("pong", "vast", seeds=1, n=9)
+    assert longest([short, long]) == longest([long, short]) == [long]
+    with pytest.raises(UserError, match="seed 0 of 'vast' on pong is given twice"):
+        longest([long, short, long])
+    with pytest.raises(UserError, match="each seed of VaST with extensions must be there once"):
+        fig3.draw([*runs("large-maze", "vast"), *runs("large-maze", "vast")])
+
+
+def test_a_figure_of_runs_without_a_test_is_empty_and_says_so(tmp_path: Path) -> None:
+    begun = record({"table/revisited": [0.5]}, task="large-maze", arm="d64", agent="vast")
+    assert "no run has come to a test yet" in legend_texts(fig4.draw([begun]))
+    write_grid(tmp_path, grid_of(experiment_named("fig4", "cpu"), "cpu"))
+    with pytest.raises(UserError, match="fig4 needs runs that have begun, got none in"):
+        draw_figure("fig4", tmp_path / "figures", [tmp_path])
 
 
 def test_the_mean_ends_where_an_unfinished_run_does() -> None:

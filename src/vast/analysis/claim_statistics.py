@@ -22,7 +22,7 @@ from vast.analysis.claim_rows import (
 )
 from vast.analysis.comparison import METRIC
 from vast.analysis.paper.bits import n_bits
-from vast.analysis.paper.lines import by_arm
+from vast.analysis.paper.lines import agent_label, by_arm
 from vast.analysis.scores import within
 from vast.analysis.statistics import (
     area_under_curve,
@@ -64,21 +64,28 @@ def large_maze(records: Sequence[RunRecord], task: str) -> list[Row]:
 
 def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
     """Return the statistics of runs by their number of bits, the largest first."""
-    return rows_by_arm(sorted(records, key=lambda run: -n_bits(run)), statistics)
+    return rows_by_arm(sorted(map(of_agent, records), key=lambda run: -n_bits(run)), statistics)
 
 
 def bits_compared(records: Sequence[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
     """Return the statistics by number of bits, and the most bits against fewer."""
-    return by_bits(records, statistics) + pairs(records, name(max(records, key=n_bits)), statistics)
+    most = name(max(records, key=n_bits))
+    return by_bits(records, statistics) + pairs(map(of_agent, records), most, statistics)
+
+
+def of_agent(run: RunRecord) -> RunRecord:
+    """Return a run whose label also says which agent it is."""
+    return replace(run, label=f"{agent_label(run)}, {run.label}")
 
 
 def one_run(records: Iterable[RunRecord]) -> list[Row]:
     """Return what one run without reward did to the values of the states that were new."""
 
     def new_values(run: RunRecord) -> list[float | None]:
-        along = run.probes.get("one-run", {}).get("run", {"before": (), "after": ()})
-        both = zip(along["before"], along["after"], strict=True)
-        return [after for before, after in both if before is None]
+        along = run.probes["one-run"]["run"]
+        seen = zip(along["states"], along["before"], along["after"], strict=True)
+        new = {state: after for state, before, after in seen if before is None}
+        return list(new.values())
 
     def mean_value(run: RunRecord) -> float:
         known = [value for value in new_values(run) if value is not None]
@@ -144,7 +151,8 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
 
     # Rewards may be negative all along, so that a share of the rise counts, not of the level.
     levels = {}
-    for arm in by_arm(records):
+    begun = [run for run in records if len(run.curve(METRIC)[0])]
+    for arm in by_arm(begun):
         worst = min(float(run.curve(METRIC)[1].min()) for run in arm)
         rise = float(np.mean([final(run) for run in arm])) - worst
         levels[arm[0].arm] = worst + NEAR * rise if rise > 0 else inf
@@ -157,9 +165,9 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
     name = f"steps with rewards to {NEAR:.0%} of the way from the arm's worst test to them, median"
     told: dict[str, Score] = {name: late}
     return (
-        rows_by_arm(records, both)
-        + rows_by_arm(records, told, median)
-        + pairs(records, "latent", all_tests)
+        rows_by_arm(begun, both)
+        + rows_by_arm(begun, told, median)
+        + pairs(begun, "latent", all_tests)
     )
 
 

@@ -202,7 +202,7 @@ CLAIMS = (
     ),
     Claim(
         "earlier-records",
-        "The runs here are in the range of those recorded with version 0.1.0.",
+        "The runs here are in the range of those of earlier studies.",
         ("fig1", "fig3", "fig5", "fig6"),
         earlier_records.rows,
     ),

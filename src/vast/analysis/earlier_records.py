@@ -1,7 +1,7 @@
-"""Runs of version 0.1.0, recorded as test epochs only, beside those with all metrics.
+"""Runs of earlier studies, recorded as test epochs only, beside the figures' with all metrics.
 
-Both have the preset `cpu` of their version, with its extensions, and the same steps: what has
-changed since, by intention or not, would show here.
+Both have the preset `cpu` of their time, with its extensions, and the same steps: what changed in
+between, by intention or not, would show here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,9 +52,9 @@ def rows(records: Mapping[str, Sequence[RunRecord]]) -> list[Row]:
         if now:
             statistic = f"reward per step, {window.start:,} to {window.end:,}"
             for study in window.studies:
-                what = f"{window.task}, version 0.1.0 (`{study}`)"
+                what = f"{window.task}, study `{study}`"
                 found.append(Row(what, statistic, _range(list(_earlier(study, window)))))
-            found.append(Row(f"{window.task}, now (`{window.grid}`)", statistic, _range(now)))
+            found.append(Row(f"{window.task}, `{window.grid}`", statistic, _range(now)))
     return found
 
 

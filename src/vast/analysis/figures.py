@@ -9,6 +9,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from vast.analysis.paper.panels import save_figure
+from vast.analysis.told_apart import longest, told_apart
 from vast.errors import UserError, unknown
 from vast.experiments.results import RunRecord, load_published, load_runs, published_names
 
@@ -77,14 +78,18 @@ def given_records(name: str, sources: Sequence[Path]) -> list[RunRecord]:
     """Return the runs of grids or run directories that a figure may show."""
     figure = FIGURES[name]
     if figure.probe is None:
-        return load_runs(sources)
+        found = longest(told_apart(load_runs(sources)))
+        if not found:
+            given = ", ".join(map(str, sources))
+            raise UserError(f"{name} needs runs that have begun, got none in {given}")
+        return found
     from vast.analysis.paper.probed import probe_sources  # which loads torch
 
-    found = probe_sources(sources, figure.probe, figure.task)
-    if not found:
+    probed = probe_sources(sources, figure.probe, figure.task)
+    if not probed:
         on = f" on {figure.task}" if figure.task else ""
         raise UserError(f"{name} needs a trained run of VaST{on}, got none")
-    return found
+    return probed
 
 
 def published_records(name: str) -> list[RunRecord]:

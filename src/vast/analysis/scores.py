@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vast.analysis.arms import flat
 from vast.analysis.statistics import area_under_curve, mean_of_last
+from vast.analysis.told_apart import told_apart
 from vast.errors import UserError, unknown
 from vast.experiments.results import RunRecord
 
@@ -91,24 +91,11 @@ def _named(records: Sequence[RunRecord]) -> dict[tuple[str, str, int], RunRecord
 
     The name of an arm says where its config differs from that of another one of the same name.
     """
-    groups: dict[tuple[str, str], list[RunRecord]] = {}
-    for run in records:
-        name = run.arm if run.fork is None else f"{run.arm}/{run.fork}"
-        groups.setdefault((run.task, name), []).append(run)
     found: dict[tuple[str, str, int], RunRecord] = {}
-    for (task, name), runs in groups.items():
-        configs = [dict(flat({**run.config, "seed": 0, "steps": 0})) for run in runs]
-        differing = [
-            field
-            for field in sorted({field for config in configs for field in config})
-            if len({repr(config.get(field)) for config in configs}) > 1
-        ]
-        for run, config in zip(runs, configs, strict=True):
-            words = [
-                f"{field.removeprefix('settings.')}={config.get(field)}" for field in differing
-            ]
-            key = task, " ".join([name, *words]), run.seed
-            if key in found:
-                raise UserError(f"seed {run.seed} of {key[1]!r} on {task} is given twice")
-            found[key] = run
+    for run in told_apart(records):
+        name = run.arm if run.fork is None else f"{run.arm}/{run.fork}"
+        key = run.task, name, run.seed
+        if key in found:
+            raise UserError(f"seed {run.seed} of {name!r} on {run.task} is given twice")
+        found[key] = run
     return found

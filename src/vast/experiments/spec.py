@@ -14,6 +14,7 @@ from vast.checks import at_least
 from vast.errors import UserError, unknown
 from vast.experiments.config import RunConfig, default_run
 from vast.experiments.interventions import parse_intervention
+from vast.experiments.probes import require_fits
 from vast.training.loop_config import LoopConfig
 from vast.training.plain import with_changes
 
@@ -113,6 +114,8 @@ class Experiment:
         seeds = arm.seeds if arm.seeds is not None else self.seeds
         label = arm.label or name
         probes = self.probes if arm.probes is None else arm.probes
+        for probe in probes:
+            require_fits(probe, whole)
         if self.fork_at is None:
             return [Condition(whole.task, name, None, label, seeds, whole, probes)]
         late = [text for text in whole.interventions if _step(text) > self.fork_at]

@@ -121,7 +121,7 @@ def _probes(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
     """Return the probes of a table; UserError if there is no such probe."""
     probes = _list(table, "probes", where)
     for name in probes:
-        probe_named(name)
+        probe_named(name)  # also of arms that no task has
     return probes
 
 

@@ -10,13 +10,15 @@ import pytest
 from tests.experiments.conftest import Refused
 from tests.experiments.grids.worlds import FORKED, written
 from tests.experiments.sameness import vast
+from vast.agents.registry import AGENTS, agent_named
+from vast.agents.table import TableAgent
 from vast.experiments.config import default_run
 from vast.experiments.figures import EXPERIMENTS, SAME_RUNS, experiment_named, scales_of
 from vast.experiments.figures.differences import differences, page
 from vast.experiments.grids.directory import Grid, read_grid, write_grid
 from vast.experiments.grids.run import grid_of, wanted
 from vast.experiments.grids.slurm import chain_of
-from vast.experiments.probes import PROBES, probe_named
+from vast.experiments.probes import PROBES, TABLE, probe_named
 from vast.experiments.spec import Arm, Experiment
 from vast.experiments.spec_file import read_experiment
 from vast.training.plain import with_changes
@@ -112,6 +114,22 @@ WRONG: dict[str, tuple[Callable[[str], str], str]] = {
         lambda text: text + '\n[forks]\nat = 500\nearly = ["400:reverse"]\n',
         "must be at least 500, got 400",
     ),
+    "a probe": (
+        lambda text: text.replace("steps =", 'probes = ["tere"]\nsteps ='),
+        "unknown probe 'tere': must be one of",
+    ),
+    "a probe of other tasks": (
+        lambda text: text.replace("steps =", 'probes = ["teleporter"]\nsteps ='),
+        "arm 'vast': the probe 'teleporter' needs the task h-maze, got plus-maze",
+    ),
+    "a probe of other agents": (
+        lambda text: text.replace('"lsh"', '"mfec"\nprobes = ["tree"]'),
+        "the probe 'tree' needs the agent vast or lsh or bins, got mfec",
+    ),
+    "a probe of plain VaST": (
+        lambda text: text.replace("steps =", 'probes = ["decisions"]\nsteps ='),
+        "arm 'vast': the probe 'decisions' needs VaST without extensions",
+    ),
     "forks without a step": (lambda text: text + "\n[forks]\nsame = []\n", "'at' in [forks]"),
     "two of one name": (
         lambda text: text + "\n[arms.vast-a]\nagent='vast'\n[forks]\nat = 500\na = []\n",
@@ -139,6 +157,7 @@ def test_what_is_wrong_is_said_in_one_line(refused: Refused, tmp_path: Path, wha
         (("fig3", "--tasks", "large-maze-hazard"), "did you mean 'large-maze-hazards'?"),
         (("my.toml", "--workers", "0"), "workers must be at least 1, got 0"),
         (("my.toml", "--ray", "somewhere"), "--ray must be 'local' or the address HOST:PORT"),
+        (("my.toml", "--ray", "127.0.0.1:1"), "no Ray cluster answers at 127.0.0.1:1: Connection"),
     ],
 )
 def test_a_wrong_option_is_refused(
@@ -286,6 +305,8 @@ def test_every_agent_has_eight_trials_on_a_seed_that_no_figure_shows() -> None:
 
 def test_every_probe_is_there() -> None:
     assert all(callable(probe_named(name)) for name in PROBES)
+    for name in {*AGENTS, *TABLE}:
+        assert issubclass(agent_named(name).agent_class, TableAgent) == (name in TABLE)
 
 
 def test_a_dry_run_counts_what_is_left_and_writes_nothing(

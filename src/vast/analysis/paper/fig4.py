@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from vast.analysis.paper.bits import bit_lines
-from vast.analysis.paper.lines import legend_note, select
+from vast.analysis.paper.lines import agent_of, legend_note, select
 from vast.analysis.paper.panels import (
     COLUMN,
     draw_lines,
@@ -23,7 +23,7 @@ def draw(records: Sequence[RunRecord]) -> Figure:
     figure = new_figure(COLUMN, 10.5)
     a, b = figure.subplots(2, 1, sharex=True)
     rewards = bit_lines(runs, "eval/reward_per_step")
-    panel(a, "A", "", "reward per step")
+    panel(a, "A", agent_of(runs), "reward per step")
     draw_lines(a, rewards, band=True)
     revisited = bit_lines(runs, "table/revisited", scale=100.0)
     panel(b, "B", "", "revisited state-action pairs (%)")

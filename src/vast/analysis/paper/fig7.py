@@ -6,7 +6,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vast.analysis.paper.lines import Curve, Line, agent_lines, by_arm, legend_note, select
+from vast.analysis.paper.lines import (
+    Curve,
+    Line,
+    agent_lines,
+    agent_of,
+    by_arm,
+    legend_note,
+    select,
+)
 from vast.analysis.paper.panels import (
     COLUMN,
     PAGE,
@@ -85,8 +93,13 @@ def draw(records: Sequence[RunRecord]) -> Figure:
     draw_lines(ax, lines)
     steps_axis(ax)
     draw_inset(ax, runs)
-    legend_below(figure, lines, legend_note(lines), columns=3)
+    legend_below(figure, lines, note_on(lines, runs), columns=3)
     return figure
+
+
+def note_on(lines: Sequence[Line], runs: Sequence[RunRecord]) -> str:
+    """Return the note of a legend, and which VaST has these histories."""
+    return "\n".join(filter(None, [legend_note(lines), agent_of(runs)]))
 
 
 def draw_inset(ax: Axes, runs: Sequence[RunRecord]) -> None:
@@ -127,5 +140,5 @@ def draw_terms(records: Sequence[RunRecord]) -> Figure:
     for ax in (a, b):
         steps_axis(ax, label=False)
         ax.set_xlabel("training steps", fontsize=TEXT, labelpad=2)
-    legend_below(figure, lines, legend_note(lines), columns=4)
+    legend_below(figure, lines, note_on(lines, runs), columns=4)
     return figure

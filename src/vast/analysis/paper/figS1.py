@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from vast.analysis.paper.bits import bit_lines
-from vast.analysis.paper.lines import Line, legend_note, select
+from vast.analysis.paper.bits import bit_lines, in_order
+from vast.analysis.paper.lines import Line, agent_of, legend_note, select
 from vast.analysis.paper.panels import (
     PAGE,
     draw_lines,
@@ -36,17 +36,17 @@ def draw(records: Sequence[RunRecord]) -> Figure:
     every: list[Line] = []
     for column, (task, title) in enumerate(COLUMNS.items()):
         runs = [record for record in records if record.task == task]
+        vast = [run for run in runs if run.agent == "vast"]
         for row, (metric, (letter, label, scale)) in enumerate(ROWS.items()):
             ax = axes[row, column]
-            lines = bit_lines(runs, metric, scale)
-            panel(ax, "" if column else letter, "" if row else title, "" if column else label)
+            lines = bit_lines(vast, metric, scale)
+            heading = "" if row else ", ".join(filter(None, [title, agent_of(vast)]))
+            panel(ax, "" if column else letter, heading, "" if column else label)
             draw_lines(ax, lines, band=metric.startswith("eval/"))
             steps_axis(ax, label=row == len(ROWS) - 1)
             if not lines:
                 say_missing(ax, "not recorded" if runs else "not run yet")
             every += lines
     note = legend_note(every, band=True)
-    legend_below(
-        figure, sorted(every, key=lambda one: -int(one.label.split()[-1])), note, columns=5
-    )
+    legend_below(figure, sorted(every, key=in_order), note, columns=5)
     return figure

@@ -1,7 +1,8 @@
 """The lines of a figure: the curves of an arm, seed by seed, and their mean."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,12 @@ def agent_label(record: RunRecord) -> str:
     return KINDS.get(agent, record.label)
 
 
+def agent_of(records: Iterable[RunRecord]) -> str:
+    """Return what figures call the agent of all these runs; nothing if they have several."""
+    found = {agent_label(record) for record in records}
+    return found.pop() if len(found) == 1 else ""
+
+
 def agent_line(records: Sequence[RunRecord], metric: str, *, dashed: bool = False) -> Line | None:
     """Return the line of one arm, in the colour of its agent; None if it lacks the metric."""
     agent = kind(records[0])
@@ -92,7 +99,13 @@ def agent_line(records: Sequence[RunRecord], metric: str, *, dashed: bool = Fals
 def line(
     records: Sequence[RunRecord], metric: str, *, label: str, colour: str, dashed: bool = False
 ) -> Line | None:
-    """Return the line of one arm; None if none of its runs has the metric."""
+    """Return the line of one arm; None if none of its runs has the metric.
+
+    UserError if a seed is there twice: these would be different arms.
+    """
+    seeds = [record.seed for record in records]
+    if len({*seeds}) < len(seeds):
+        raise UserError(f"each seed of {label or records[0].arm} must be there once, got {seeds}")
     curves = {record.seed: record.curve(metric) for record in records}
     runs = {seed: curve for seed, curve in sorted(curves.items()) if len(curve[0])}
     name = "/".join(part for part in (records[0].arm, records[0].fork) if part)
@@ -113,8 +126,17 @@ def by_arm(records: Iterable[RunRecord]) -> list[list[RunRecord]]:
 
 def agent_lines(records: Iterable[RunRecord], metric: str) -> list[Line]:
     """Return the lines of all arms that have the metric, each in the colour of its agent."""
-    found = (agent_line(runs, metric) for runs in by_arm(records))
-    return [one for one in found if one is not None]
+    found = [one for one in (agent_line(runs, metric) for runs in by_arm(records)) if one]
+    return labelled_apart(found)
+
+
+def labelled_apart(lines: Sequence[Line]) -> list[Line]:
+    """Return lines of which those with the same label also have the names of their arms."""
+    labels = Counter(one.label for one in lines)
+    return [
+        replace(one, label=f"{one.label}, {one.name}") if labels[one.label] > 1 else one
+        for one in lines
+    ]
 
 
 def select(
@@ -144,6 +166,8 @@ def intervention_steps(records: Iterable[RunRecord]) -> list[int]:
 def legend_note(lines: Iterable[Line], *, band: bool = False) -> str:
     """Return what a reader must know of the lines: what is drawn, of how many seeds, its caveat."""
     counts = sorted({one.n for one in lines})
+    if not counts:
+        return "no run has come to a test yet"
     seeds = " or ".join(map(str, counts)) + (" seeds" if counts != [1] else " seed")
     if not band:
         return f"thin: single runs; bold: mean of {seeds}"

@@ -6,6 +6,7 @@ each is put into Ray's object store once, and Ray carries it to a node when a le
 """
 
 import os
+import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ from vast.training.checkpoint import CHECKPOINT
 from vast.training.manifest import DATA_FILE, read_manifest
 
 LEG_SECONDS = 300.0
+CONNECT_SECONDS = 5.0
+"""how long a cluster may take to answer at all"""
 FETCH_SECONDS = 600.0
 """for the files of a run to reach a node, or to come back"""
 GRACE_SECONDS = 600.0
@@ -202,13 +205,25 @@ def connected(address: str, cores: int) -> Any:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     if address == LOCAL:
         options |= {"num_cpus": cores, "include_dashboard": False}
-    elif ":" not in address:
-        raise UserError(f"--ray must be 'local' or the address HOST:PORT, got {address!r}")
+    else:
+        _require_somebody(address)
     try:
         ray.init(address=address, **options)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         raise UserError(f"cannot use the Ray cluster {address!r}: {_line(error)}") from error
     return ray
+
+
+def _require_somebody(address: str) -> None:
+    """Raise UserError unless something answers at an address; Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise UserError(f"--ray must be 'local' or the address HOST:PORT, got {address!r}")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UserError(f"no Ray cluster answers at {address}: {why}") from error
 
 
 def _leg_on_node(leg: Leg, given: list[tuple[str, Any]]) -> Files:
