@@ -36,6 +36,7 @@ from vast.experiments.results import (
 from vast.experiments.run_directory import read_config, read_probes
 
 pytestmark = pytest.mark.slow
+UNFORKED = FORKED.partition("[forks]")[0].replace("forks = []", "").replace('probes = ["tree"]', "")
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +101,8 @@ def test_jobs_of_slurm_do_the_same_grid_run_by_run(alone: Path, tmp_path: Path) 
 def test_the_same_runs_of_another_grid_are_taken_over(
     alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = FORKED.partition("[forks]")[0].replace("steps = 500", "steps = 350")
-    spec = written(tmp_path, text.replace("forks = []", "").replace("arms.plain", "arms.short"))
+    text = UNFORKED.replace("steps = 500", "steps = 350").replace("arms.plain", "arms.short")
+    spec = written(tmp_path, text)
     capsys.readouterr()
     vast("grid", spec, "--out", tmp_path / "other", "--reuse", alone)
     said = capsys.readouterr().out.splitlines()
@@ -117,7 +118,7 @@ def test_the_same_runs_of_another_grid_are_taken_over(
 def test_a_shorter_run_of_another_grid_is_the_beginning_of_a_longer_one(
     alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spec = written(tmp_path, FORKED.partition("[forks]")[0].replace("forks = []", ""))
+    spec = written(tmp_path, UNFORKED)
     capsys.readouterr()
     vast("grid", spec, "--out", tmp_path / "longer", "--reuse", alone, "--dry-run")
     said = capsys.readouterr().out.splitlines()
@@ -142,7 +143,7 @@ def test_a_shorter_run_of_another_grid_is_the_beginning_of_a_longer_one(
 def test_a_grid_with_fewer_steps_goes_on_as_the_whole_one_and_is_probed_anew(
     tmp_path: Path,
 ) -> None:
-    text = VECTOR.replace("steps = 2000", 'steps = 600\nprobes = ["tree"]').replace("[0, 1]", "[0]")
+    text = VECTOR.replace("steps = 2000", "steps = 600").replace("[0, 1]", "[0]")
     spec, run = written(tmp_path, text), Path("runs") / "t-maze-2d-vast-0"
     vast("grid", spec, "--out", tmp_path / "first", "--steps", "300")
     first = read_probes(tmp_path / "first" / run)["tree"]

@@ -16,6 +16,7 @@ tasks = ["plus-maze"]
 seeds = [0]
 preset = "debug"
 steps = 500
+probes = ["tree"]
 
 [arms.vast]
 agent = "vast"
@@ -36,6 +37,7 @@ tasks = ["t-maze-2d"]
 seeds = [0, 1]
 preset = "debug"
 steps = 2000
+probes = ["tree"]
 
 [arms.vast]
 agent = "vast"
@@ -83,12 +85,16 @@ def killed(process: subprocess.Popen[str]) -> None:
 def assert_same_grids(one: Path, other: Path) -> None:
     """Two grids ended with the same files, but for clocks."""
     assert (one / "grid.json").read_bytes() == (other / "grid.json").read_bytes()
-    names = {run.name for run in read_grid(one).runs()}
+    runs = {run.name: run for run in read_grid(one).runs()}
     for grid in (one, other):
-        assert {path.name for path in (grid / "runs").iterdir()} == names
-    for name in names:
+        assert {path.name for path in (grid / "runs").iterdir()} == runs.keys()
+    for name, run in runs.items():
         a, b = one / "runs" / name, other / "runs" / name
-        files = [{path.name for path in run.iterdir()} - {"events", "checkpoint"} for run in (a, b)]
-        assert files[0] == files[1] == {"config.json", "metrics.jsonl", "checkpoints.jsonl"}
-        assert (a / "config.json").read_bytes() == (b / "config.json").read_bytes()
+        files = [
+            {path.name for path in here.iterdir()} - {"events", "checkpoint"} for here in (a, b)
+        ]
+        clockless = {"config.json", *(["probes.json"] if run.condition.probes else [])}
+        assert files[0] == files[1] == clockless | {"metrics.jsonl", "checkpoints.jsonl"}
+        for file in clockless:
+            assert (a / file).read_bytes() == (b / file).read_bytes()
         assert_same(a, b)
