@@ -57,6 +57,16 @@ def test_large_maze_compares_the_last_third_of_each_vast_with_all_others() -> No
     assert ("nec", goals) not in found
 
 
+def test_hazards_shows_the_longer_test_of_agents_trained_with_hazards_alone() -> None:
+    def run(task: str, goals: int) -> RunRecord:
+        test = {"steps": 9000, "goals": goals, "reward_per_step": goals / 9000}
+        return replace(record([0.0], task=task, arm="nec", agent="nec"), probes={"hazards": test})
+
+    found = rows("hazards", fig3=[run("large-maze-hazards", 18), run("large-maze", 90)])
+    assert found["nec", "goals per 1000 steps, same test"].startswith("2 (n = 1")
+    assert found["nec", "reward per step, longer test of the trained agent"].startswith("0.002 (n")
+
+
 def test_teleporter_counts_windows_and_regular_use_from_its_opening() -> None:
     def run(fork: str, seed: int, shares: list[float]) -> RunRecord:
         curve = [0.0] * 10 + shares

@@ -62,6 +62,20 @@ def large_maze(records: Sequence[RunRecord], task: str) -> list[Row]:
     return compared(records, task, *OURS) + rows_by_arm(probed_runs, tests)
 
 
+def hazards(records: Sequence[RunRecord]) -> list[Row]:
+    """Return the same with hazards, and how the trained agents do in a longer test."""
+    task = "large-maze-hazards"
+    rewards, goals, steps = (
+        probed("hazards", field) for field in ("reward_per_step", "goals", "steps")
+    )
+    longer: dict[str, Score] = {
+        "reward per step, longer test of the trained agent": rewards,
+        "goals per 1000 steps, same test": lambda run: 1000 * goals(run) / steps(run),
+    }
+    runs = [run for run in records if run.task == task]
+    return large_maze(records, task) + rows_by_arm(runs, longer)
+
+
 def by_bits(records: Iterable[RunRecord], statistics: Mapping[str, Score]) -> list[Row]:
     """Return the statistics of runs by their number of bits, the largest first."""
     return rows_by_arm(sorted(map(of_agent, records), key=lambda run: -n_bits(run)), statistics)

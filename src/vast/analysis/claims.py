@@ -85,7 +85,7 @@ CLAIMS = (
         "hazards",
         "With hazards VaST is clearly above all other agents.",
         ("fig3",),
-        of("fig3", lambda runs: statistics.large_maze(runs, "large-maze-hazards")),
+        of("fig3", statistics.hazards),
     ),
     Claim(
         "bits",
