@@ -13,7 +13,7 @@ from tests.agents.mazes import GridMaze, live, share_of_shortest_paths
 from tests.agents.worlds import TINY
 from tests.training.runs import identical
 from vast.agents.config import TableConfig
-from vast.agents.encoders import FixedEncoder, trainable
+from vast.agents.encoders import trainable
 from vast.agents.lsh import LSH, LSHConfig, RandomProjections
 from vast.agents.table import TableAgent
 from vast.agents.vast.agent import VaST
@@ -21,6 +21,7 @@ from vast.agents.vast.config import ExtensionsConfig, PlanningConfig, VaSTConfig
 from vast.errors import UserError
 from vast.model.tabulator import Tabulator
 from vast.training.exploration import ExplorationConfig
+from vast.training.plain import to_plain
 from vast.training.spaces import Spaces
 from vast.training.trainer import seeds_from
 
@@ -28,7 +29,7 @@ SPACES = Spaces((2,), np.dtype(np.float32), 4)
 SCHEDULE = ExplorationConfig(burn_in=500, anneal_steps=1500)
 
 
-class Cells(FixedEncoder):
+class Cells:
     """The true states of the grid maze."""
 
     @property
@@ -94,9 +95,35 @@ def test_the_tabulator_is_trainable_and_the_others_are_not() -> None:
 
 def test_what_an_agent_with_its_own_encoder_needs_is_said_in_one_line() -> None:
     with pytest.raises(UserError, match="TableAgent needs an encoder"):
-        TableAgent(SPACES, config=TableConfig())
-    with pytest.raises(UserError, match="TableAgent has no presets: pass a config"):
-        TableAgent(SPACES, encoder=Cells())
+        TableAgent(SPACES)
+    wrong: Any = 3
+    for agent in (TableAgent, LSH, VaST):
+        with pytest.raises(UserError, match="encoder must have the method encode, got 3"):
+            agent(SPACES, encoder=wrong)
+
+
+class OneMethod:
+    """An encoder with nothing but `encode`."""
+
+    def encode(self, histories: NDArray[Any]) -> NDArray[np.uint64]:
+        return Cells().encode(histories)
+
+
+@pytest.mark.parametrize("agent", [TableAgent, LSH, VaST])
+def test_an_encoder_needs_one_method(agent: type[TableAgent], tmp_path: Path) -> None:
+    made = agent(GridMaze(), preset="debug", encoder=OneMethod()).learn(200)
+    assert len(made.table) > 4
+    made.save(tmp_path / "agent")
+    loaded = agent.load(tmp_path / "agent", GridMaze(), encoder=OneMethod())
+    assert identical(made.learn(50).state_dict(), loaded.learn(50).state_dict())
+
+
+def test_a_table_agent_has_what_the_presets_of_table_agents_share() -> None:
+    lsh = LSH(SPACES, preset="cpu").config
+    table = TableAgent(SPACES, preset="cpu", encoder=Cells()).config
+    assert to_plain(table, full=True).items() <= to_plain(lsh, full=True).items()
+    with pytest.raises(UserError, match=r"unknown preset 'cup'.*did you mean 'cpu'"):
+        TableAgent(SPACES, preset="cup", encoder=Cells())
 
 
 def test_tags_never_reach_into_the_bits_of_a_code(caplog: pytest.LogCaptureFixture) -> None:

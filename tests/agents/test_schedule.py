@@ -21,6 +21,7 @@ from tests.agents.worlds import (
     with_training,
 )
 from tests.training.runs import identical
+from vast.agents.encoders import saved
 from vast.agents.extension import ActionValues
 from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import VaSTConfig
@@ -136,10 +137,10 @@ def test_the_model_is_frozen_and_the_table_still_grows() -> None:
     agent = tiny_agent(with_training(replace(TINY, exploration=exploring(20)), freeze_after=60))
     life = Wanderer(agent)
     life.live(60)
-    frozen, transitions = agent.encoder.state_dict(), agent.table.n_transitions
+    frozen, transitions = saved(agent.encoder), agent.table.n_transitions
     assert training_steps(agent) > 0
     life.live(100)
-    assert identical(agent.encoder.state_dict(), frozen)
+    assert identical(saved(agent.encoder), frozen)
     assert agent.table.n_transitions > transitions + 80
 
 

@@ -158,7 +158,7 @@ def test_an_agent_shows_its_states_or_says_that_it_has_none() -> None:
     agent = VaST(env, preset="debug").learn(300)
     states = states_of(agent)
     assert len(states) == len(agent.table) > 10
-    assert states.n_bits == agent.encoder.n_bits
+    assert states.n_bits == agent.config.model.n_bits
     # In this task the observation is the position: each state's mean is that of its frames.
     row = int(states.frame_counts.argmax())
     seen = agent.replay.frames(states.frames(row))

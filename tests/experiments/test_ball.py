@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tests.experiments.sameness import vast
 from vast.agents.bins import Bins, BinsConfig
 from vast.agents.config import TableConfig
-from vast.agents.encoders import FixedEncoder
 from vast.agents.table import TableAgent
 from vast.envs.pong import VALUES, PongRAM
 from vast.errors import UserError
@@ -21,7 +20,7 @@ from vast.experiments.run_directory import read_probes
 STEPS = 1500
 
 
-class OneState(FixedEncoder):
+class OneState:
     """Encodes everything alike."""
 
     n_bits = 1

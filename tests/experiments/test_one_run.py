@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vast import VaST
+from vast.agents.encoders import saved
 from vast.experiments.interventions import FORCED_RUNS
 from vast.experiments.one_run import OneRun, show_run
 from vast.training.protocol import Env
@@ -79,7 +80,7 @@ def test_the_networks_stay_as_they_were(
     shown: OneRun, agent: VaST, trained_tmaze: tuple[VaST, Env]
 ) -> None:
     original = trained_tmaze[0]
-    before, after = original.encoder.state_dict(), agent.encoder.state_dict()
+    before, after = saved(original.encoder), saved(agent.encoder)
     assert before.keys() == after.keys()
     for name, value in before.items():
         np.testing.assert_array_equal(value, after[name])

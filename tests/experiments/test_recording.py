@@ -16,7 +16,7 @@ from tests.experiments.sameness import CLOCKS, assert_same, rows, saved, vast
 from tests.experiments.test_own_maps import MAZE
 from tests.training.runs import identical
 from vast import LSH, VaST, load_table
-from vast.agents.encoders import FixedEncoder
+from vast.agents.bins import Bins, BinsConfig
 from vast.errors import UserError
 from vast.experiments.run_directory import read_config
 from vast.experiments.runs import open_readonly
@@ -228,7 +228,7 @@ def test_what_the_shell_could_not_make_again_has_no_run_directory(tmp_path: Path
     class Mine(LSH):
         """Somebody's own."""
 
-    class Zero(FixedEncoder):
+    class Zero:
         def encode(self, histories: Any) -> Any:
             return np.zeros(len(histories), np.uint64)
 
@@ -237,6 +237,14 @@ def test_what_the_shell_could_not_make_again_has_no_run_directory(tmp_path: Path
     with pytest.raises(UserError, match=r"the encoder of its config, got Zero: use agent.save"):
         LSH(ID, preset="debug", encoder=Zero()).learn(5, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_bins_have_a_run_directory_as_any_agent(tmp_path: Path) -> None:
+    config = BinsConfig(scales=((0, -1.5, 1.5, 0.5), (1, -1.0, 1.0, 0.5)), resize=None)
+    Bins(ID, config=config, seed=3).learn(50, out=tmp_path)
+    vast("resume", tmp_path, "--steps", "80")
+    whole = Bins(ID, config=config, seed=3).learn(80)
+    assert identical(Bins.load(tmp_path, ID).state_dict(), whole.state_dict())
 
 
 def test_a_callback_stops_it_and_it_is_saved_there(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.agents.config import TableConfig
-from vast.agents.encoders import FixedEncoder, StateEncoder
+from vast.agents.encoders import StateEncoder
 from vast.agents.presets import shared_with_table
 from vast.agents.table import TableAgent
 from vast.checks import between
@@ -67,7 +67,7 @@ def marks_reached(values: NDArray[Any], scale: Scale) -> NDArray[np.bool_]:
     return reached
 
 
-class BinEncoder(FixedEncoder):
+class BinEncoder:
     """Encodes vectors as states; the Hamming distance of two is the number of marks between."""
 
     def __init__(self, config: BinsConfig) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vast.agents.config import require_parts
 from vast.agents.frame_stack import FrameStack
-from vast.agents.registry import known_agents
+from vast.agents.registry import IN_PROGRAMS, known_agents
 from vast.checks import at_least
 from vast.env_ids import made
 from vast.errors import UserError
@@ -108,7 +108,7 @@ class AgentCore(ABC):
         self._build((others[0], others[1]))
 
     def _preset(self, name: str, task: str | None) -> Any:
-        agents = known_agents()
+        agents = {**known_agents(), **IN_PROGRAMS}
         if self.name not in agents:
             raise UserError(f"{type(self).__name__} has no presets: pass a config")
         return agents[self.name].preset(name, task, self.spaces.shape)

@@ -7,51 +7,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.errors import UserError
+from vast.model.codes import MAX_BITS
 from vast.model.free_energy import Terms
 from vast.model.tabulator import Batch
 from vast.training.protocol import StateDict
 
 
 class StateEncoder(Protocol):
-    """Maps observations to states."""
+    """Maps observations to states.
 
-    @property
-    def n_bits(self) -> int:
-        """How many of the lowest bits its codes use."""
-        ...
+    It may also have `n_bits`, how many of the lowest bits its codes use, if these are not all 64:
+    extensions tag the others. One that has something to save has `state_dict` and
+    `load_state_dict`; one that learns, what `TrainableEncoder` has.
+    """
 
     def encode(self, histories: NDArray[Any]) -> NDArray[np.uint64]:
         """Return the states, [N], of frames with the k before them, [N, k + 1, *shape]."""
         ...
 
-    def state_dict(self) -> StateDict:
-        """Return what cannot be made again from the config."""
-        ...
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore a saved state; ValueError if it does not fit."""
-        ...
+def require_encoder(encoder: Any) -> None:
+    """Raise UserError unless this can encode."""
+    if not callable(getattr(encoder, "encode", None)):
+        raise UserError(f"an encoder must have the method encode, got {encoder!r}")
 
 
-class FixedEncoder:
-    """The base of encoders that have nothing to save.
+def bits_of(encoder: StateEncoder) -> int:
+    """Return how many of the lowest bits an encoder's codes use."""
+    return int(getattr(encoder, "n_bits", MAX_BITS))
 
-    If its codes do not use all 64 bits, `n_bits` should say so: extensions tag the others.
-    """
 
-    @property
-    def n_bits(self) -> int:
-        """How many of the lowest bits its codes use."""
-        return 64
+def saved(encoder: StateEncoder) -> StateDict:
+    """Return what an encoder has to save."""
+    return encoder.state_dict() if hasattr(encoder, "state_dict") else {}
 
-    def state_dict(self) -> StateDict:
-        """Return nothing."""
-        return {}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Do nothing; ValueError if somebody else's state is given."""
-        if state:
-            raise ValueError(f"saved encoder: there must be no state, got {', '.join(state)}")
+def restore(encoder: StateEncoder, state: Mapping[str, Any]) -> None:
+    """Restore a saved encoder; ValueError if the state does not fit."""
+    if hasattr(encoder, "load_state_dict"):
+        encoder.load_state_dict(state)
+    elif state:
+        raise ValueError(f"saved encoder: there must be no state, got {', '.join(state)}")
 
 
 class TrainableEncoder(StateEncoder, Protocol):

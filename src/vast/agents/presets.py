@@ -6,6 +6,7 @@ task: none of them can differ by accident. docs/agents/comparison.md lists what 
 
 from typing import Any
 
+from vast.agents.config import TableConfig
 from vast.agents.vast.presets import preset as vast_preset
 
 
@@ -31,6 +32,11 @@ def shared_with_table(preset: str, task: str | None, shape: tuple[int, ...]) -> 
         "backups_per_step": planning.backups_per_step
         + planning.backups_per_training // config.training.every,
     }
+
+
+def table_preset(name: str, task: str | None, shape: tuple[int, ...]) -> TableConfig:
+    """Return the config of a table agent whose encoder is handed in."""
+    return TableConfig(**shared_with_table(name, task, shape))
 
 
 def shared_with_network(preset: str, task: str | None, shape: tuple[int, ...]) -> dict[str, Any]:

@@ -98,6 +98,17 @@ CONTROLS = {
 """agents that are told what the others have to find out; the task's record says nothing of them"""
 
 
+IN_PROGRAMS = {
+    "table": AgentSpec(
+        "VaST's planning, with states by an encoder that a program hands in",
+        "vast.agents.table:TableAgent",
+        "vast.agents.config:TableConfig",
+        "vast.agents.presets:table_preset",
+    ),
+}
+"""agents that no run can have: the shell cannot make their parts"""
+
+
 def known_agents() -> dict[str, AgentSpec]:
     """Return all agents that runs can have, by name."""
     return {**AGENTS, **CONTROLS}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from vast.agents.base import Agent, Values
 from vast.agents.config import TableConfig
 from vast.agents.core import GreedyPolicy, SeedPair
-from vast.agents.encoders import StateEncoder
+from vast.agents.encoders import StateEncoder, require_encoder, restore, saved
 from vast.agents.extension import ActionValues, Extensions
 from vast.errors import UserError
 from vast.planning import BackgroundSweeper, InlineSweeper, Sweeper, TransitionTable
@@ -116,6 +116,8 @@ class TableAgent(Agent):
         encoder: StateEncoder | None = None,
         **options: Any,
     ) -> None:
+        if encoder is not None:
+            require_encoder(encoder)
         self._given_encoder = encoder
         super().__init__(env, preset, seed, **options)
 
@@ -241,7 +243,7 @@ class TableAgent(Agent):
 
     def _own_state(self) -> StateDict:
         return {
-            "encoder": self.encoder.state_dict(),
+            "encoder": saved(self.encoder),
             "table": self.table.state_dict(),
             "extensions": self.extensions.state_dict(),
             "visits": self._visits.counts(),
@@ -251,7 +253,7 @@ class TableAgent(Agent):
     def _load_own_state(
         self, state: Mapping[str, Any], frames: Iterable[Mapping[str, Any]]
     ) -> None:
-        self.encoder.load_state_dict(state["encoder"])
+        restore(self.encoder, state["encoder"])
         self.table.load_state_dict(state["table"])
         self.extensions.load_state_dict(state["extensions"])
         self._visits.load_counts(state["visits"])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vast.agents.core import AgentCore
+from vast.agents.encoders import bits_of
 from vast.agents.table import TableAgent
 from vast.errors import UserError
 from vast.model import codes
@@ -87,7 +88,7 @@ def states_of(agent: AgentCore) -> States:
         raise UserError(f"the agent {agent.name!r} has no table")
     replay = agent.frame_store
     return collect(
-        agent.table, replay if isinstance(replay, Replay) else None, agent.encoder.n_bits
+        agent.table, replay if isinstance(replay, Replay) else None, bits_of(agent.encoder)
     )
 
 

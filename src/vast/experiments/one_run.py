@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vast.agents.encoders import saved
 from vast.agents.table import TablePolicy
 from vast.agents.vast.agent import VaST
 from vast.experiments.interventions import FORCED_RUNS, ForcedRun
@@ -161,7 +162,7 @@ class _Collector:
 def _fingerprint(agent: VaST) -> str:
     """Return a hash of every weight of the networks."""
     found = blake2b()
-    for name, value in sorted(agent.encoder.state_dict().items()):
+    for name, value in sorted(saved(agent.encoder).items()):
         found.update(name.encode())
         found.update(np.ascontiguousarray(value).tobytes())
     return found.hexdigest()

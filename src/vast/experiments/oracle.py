@@ -23,7 +23,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vast.agents.bins import Scale, count_marks, marks_reached
-from vast.agents.encoders import FixedEncoder
 from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import VaSTConfig
 from vast.agents.vast.presets import preset
@@ -93,7 +92,7 @@ def _pose(info: dict[str, Any]) -> NDArray[np.float32]:
     return np.array([info["x"], info["y"], info["angle"]], np.float32)
 
 
-class PlaceBins(FixedEncoder):
+class PlaceBins:
     """Encodes poses as states: one bit per mark of place and heading."""
 
     def __init__(self, bins: Bins) -> None:

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from vast.agents.base import Agent
-from vast.agents.registry import AGENTS, PRESETS
+from vast.agents.registry import PRESETS, known_agents
 from vast.agents.table import TableAgent
 from vast.errors import UserError
 from vast.experiments import run_directory as files
@@ -98,10 +98,10 @@ def _saved_at(directory: Path) -> int:
 
 def run_of(agent: Agent, steps: int) -> RunConfig:
     """Return the run that an agent in its environment is; UserError if it cannot be described."""
-    kind = type(agent)
-    if agent.name not in AGENTS or AGENTS[agent.name].agent_class is not kind:
+    kind, known = type(agent), known_agents()
+    if agent.name not in known or known[agent.name].agent_class is not kind:
         raise UserError(
-            f"an agent with a run directory must be one of {', '.join(AGENTS)}, "
+            f"an agent with a run directory must be one of {', '.join(known)}, "
             f"got {kind.__name__}: use agent.save"
         )
     if isinstance(agent, TableAgent) and agent.has_own_encoder:

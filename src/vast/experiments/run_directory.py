@@ -25,7 +25,7 @@ CONFIG, METRICS = "config.json", "metrics.jsonl"
 LOG, SAVES = "log.txt", "checkpoints.jsonl"
 PROBES = "probes.json"
 """what was measured on the trained agent"""
-PACKAGES = ("vast-rl", "torch", "numpy", "numba", "gymnasium", "vizdoom", "ale-py")
+PACKAGES = ("vast-rl", "torch", "numpy", "numba", "faiss-cpu", "gymnasium", "vizdoom", "ale-py")
 """whose versions are recorded, because results may depend on them"""
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vast.agents.config import TableConfig
-from vast.agents.encoders import FixedEncoder
 from vast.agents.table import TableAgent
 from vast.envs.tmaze2d import DIRECTIONS
 from vast.planning import TransitionTable
@@ -120,7 +119,7 @@ def keys(cells: Points) -> NDArray[np.uint64]:
     return packed
 
 
-class RoundingEncoder(FixedEncoder):
+class RoundingEncoder:
     """States by rounded coordinates."""
 
     def encode(self, histories: NDArray[Any]) -> NDArray[np.uint64]:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from vast.agents.core import SeedPair
-from vast.agents.encoders import TrainableEncoder, trainable
+from vast.agents.encoders import TrainableEncoder, bits_of, trainable
 from vast.agents.extension import Extensions
 from vast.agents.table import TableAgent, make_sweeper
 from vast.agents.vast.config import VaSTConfig
@@ -69,7 +69,7 @@ class VaST(TableAgent):
         )
         sampling, weights = seeds
         encoder = self._encoder_from(weights)
-        context = Context(table, self.replay, encoder.n_bits)
+        context = Context(table, self.replay, bits_of(encoder))
         extensions.parts += build(config.extensions, context)
         sweeper = make_sweeper(table, planning.planner, planning.backups_per_step)
         self._assemble(encoder, table, sweeper, extensions, planning.neighbours)

@@ -48,7 +48,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "study-estimators": f"{_HERE}.studies:ESTIMATORS",
 }
 """where each experiment is declared, at each scale"""
-SAME_RUNS = {"figS2": "fig5", "figS3": "fig7"}
+SAME_RUNS = {"fig2": "fig1", "figS2": "fig5", "figS3": "fig7"}
 """figures that are drawn from the runs of another one"""
 
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from vast.agents.encoders import bits_of
 from vast.agents.vast.agent import VaST
 from vast.agents.vast.config import ExtensionsConfig
 from vast.agents.vast.extensions import Context, build
@@ -35,7 +36,7 @@ def decisions(run: Run) -> dict[str, Any]:
     if not isinstance(agent, VaST) or agent.config.extensions != ExtensionsConfig():
         raise UserError(f"the probe 'decisions' must have plain VaST, got {run.config.agent}")
     ours = default_run(task, "vast", "cpu").settings.extensions
-    context = Context(agent.table, agent.replay, agent.encoder.n_bits)
+    context = Context(agent.table, agent.replay, bits_of(agent.encoder))
     found = {}
     with closing(make_env(task)) as env:
         run.copy_env_settings(env)
