@@ -45,6 +45,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "study-controls": f"{_HERE}.studies:CONTROLS",
     "study-remedies": f"{_HERE}.studies:REMEDIES",
     "study-agents": f"{_HERE}.studies:AGENTS",
+    "study-ddqn": f"{_HERE}.studies:DDQN",
     "study-estimators": f"{_HERE}.studies:ESTIMATORS",
 }
 """where each experiment is declared, at each scale"""
