@@ -216,7 +216,7 @@ TASKS = by_name(
             "Pong, from grey frames (Fig. 7)",
             shape=(84, 84, 1),
             paper=Scale(5_000_000, eval_every=50_000, eval_steps=10_000),
-            # An hour or more; a game takes some 1000 to 4000 steps, and a test epoch several games.
+            # A game takes some 1000 to 4000 steps, and a test epoch several games.
             cpu=Scale(2_000_000, eval_every=100_000, eval_steps=10_000),
             extra="atari",
         ),

@@ -188,8 +188,8 @@ def latent(records: Sequence[RunRecord]) -> list[Row]:
 def pong(records: Iterable[RunRecord]) -> list[Row]:
     """Return the score of test games, when it is 0, and the terms of the free energy.
 
-    Scores of runs of different lengths are kept apart. Terms are not: encoders are frozen long
-    before the shortest run ends.
+    Scores are compared over the same steps. For terms all of each run counts: encoders are frozen
+    long before the shortest run ends.
     """
     runs = [run for run in records if run.task == "pong"]
     terms: dict[str, Score] = {
@@ -228,15 +228,31 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
 
 
 def by_length(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
-    """Return runs of the same length together; if there are several, labels say which."""
+    """Return runs over the same steps together, for every length; labels say which if it matters.
+
+    A longer run is in the groups of all shorter lengths, up to these.
+    """
     lengths = sorted({run.steps for run in runs})
-    groups = [[run for run in runs if run.steps == length] for length in lengths]
-    if len(groups) < 2:
-        return groups
-    return [
-        [replace(run, label=f"{run.label}, {run.steps:,} steps") for run in group]
-        for group in groups
-    ]
+    if len(lengths) < 2:
+        return [list(runs)] if runs else []
+    return [[up_to(run, length) for run in runs if reached(run, length)] for length in lengths]
+
+
+def reached(run: RunRecord, step: int) -> bool:
+    """Return whether a run has come as far as this."""
+    steps = run.metrics["step"]
+    return run.steps >= step and (run.is_done or (len(steps) > 0 and int(steps[-1]) >= step))
+
+
+def up_to(run: RunRecord, step: int) -> RunRecord:
+    """Return a run as if it had ended at this step."""
+    kept = run.metrics["step"] <= step
+    return replace(
+        run,
+        label=f"{run.label}, first {step:,} steps",
+        steps=step,
+        metrics={name: values[kept] for name, values in run.metrics.items()},
+    )
 
 
 def long_pong(records: Sequence[RunRecord]) -> list[Row]:

@@ -29,7 +29,7 @@ class Arm:
     agent: str
     """one of `vast tasks`"""
     set: Mapping[str, Any] = field(default_factory=dict)
-    """changes of its config, by the names that `vast train TASK --help` shows"""
+    """changes of its config, by their names in `config.json`, such as `model.n_bits`"""
     preset: str | None = None
     """from which its hyperparameters are taken"""
     tasks: tuple[str, ...] | None = None

@@ -10,7 +10,7 @@ eval_every = 2500                       # and eval_steps, eval_epsilon, log_ever
 
 [arms.short-codes]
 agent = "vast"
-set = { "model.n_bits" = 16 }           # any config field, by the name that --help shows
+set = { "model.n_bits" = 16 }           # any config field, by the name in config.json
 
 [forks]
 at = 15_000                             # train every arm so far, then go on in several ways

@@ -124,6 +124,10 @@ def test_the_cost_of_a_grid_is_that_of_its_steps_tests_and_bursts(
     assert found.gigabytes == pytest.approx(4 + 1e6 * 1.0 / 1e9)
     assert (found.unknown, found.assumed) == ((), ("vast (debug) on plus-maze",))
     assert estimate(tmp_path / "grid", grid.runs(), Speeds({})).unknown == ("vast (debug)",)
+    # Tasks with other images do not count as long as one has the same: Pong's network is larger.
+    speeds = Speeds({"debug": {"vast": {"t-maze": measured, "pong": {SECONDS: 100.0, BURST: 0.0}}}})
+    again = estimate(tmp_path / "grid", grid.runs(), speeds)
+    assert again.core_hours == found.core_hours
 
 
 def test_steps_with_a_frozen_encoder_have_a_cost_of_their_own(tmp_path: Path) -> None:

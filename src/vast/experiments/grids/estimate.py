@@ -2,8 +2,8 @@
 
 `speeds.json` has, for each preset, agent and task, core-seconds and bytes, most of them per 1000
 environment steps; `python -m benchmarks.speeds` measures it. Where an agent was not
-measured on a task, the mean over the tasks where it was stands in, and where nothing is known of
-it, nothing is said.
+measured on a task, the mean over the tasks where it was stands in, over those with images of the
+same size if there are any; where nothing is known of it, nothing is said.
 """
 
 import json
@@ -15,6 +15,7 @@ from statistics import mean
 from typing import Any
 
 from vast.experiments.grids.directory import GridRun, is_done, run_directory_of, saved_steps
+from vast.tasks import TASKS
 from vast.training.progress import duration
 
 SPEEDS = "speeds.json"
@@ -56,9 +57,16 @@ class Speeds:
         """Return what was measured once and for all, per 1000 steps."""
         config = run.condition.config
         tasks = self._table.get(config.preset, {}).get(config.agent, {})
-        entries = [tasks[config.task]] if config.task in tasks else tasks.values()
-        known = [float(entry[what]) for entry in entries if what in entry]
+        shape = _shape(config.task)
+        alike = [name for name in tasks if shape is not None and _shape(name) == shape]
+        names = [config.task] if config.task in tasks else alike or tasks
+        known = [float(tasks[name][what]) for name in names if what in tasks[name]]
         return mean(known) if known else None
+
+
+def _shape(task: str) -> tuple[int, ...] | None:
+    """Return the shape of a task's observations, on which the networks' cost depends."""
+    return TASKS[task].shape if task in TASKS else None
 
 
 @dataclass(frozen=True)
