@@ -27,6 +27,7 @@ EXPERIMENTS: Mapping[str, str] = {
     "fixed-prior": f"{_HERE}.plus_maze:FIXED_PRIOR",
     "background-planner": f"{_HERE}.plus_maze:BACKGROUND_PLANNER",
     "paper-preset": f"{_HERE}.plus_maze:PAPER_PRESET",
+    "ddqn-settings": f"{_HERE}.plus_maze:DDQN_SETTINGS",
     "pong-long": f"{_HERE}.fig7:LONG",
     "pong-oracle": f"{_HERE}.pong_oracle:SCALES",
     "pong-oracle-variants": f"{_HERE}.pong_oracle:VARIANTS",
@@ -45,7 +46,6 @@ EXPERIMENTS: Mapping[str, str] = {
     "study-controls": f"{_HERE}.studies:CONTROLS",
     "study-remedies": f"{_HERE}.studies:REMEDIES",
     "study-agents": f"{_HERE}.studies:AGENTS",
-    "study-ddqn": f"{_HERE}.studies:DDQN",
     "study-estimators": f"{_HERE}.studies:ESTIMATORS",
 }
 """where each experiment is declared, at each scale"""

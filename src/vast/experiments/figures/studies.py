@@ -6,11 +6,9 @@ are those of the records. `restless` and `leaps` there are the extensions `repea
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from vast.experiments.figures.arms import EVERY_25K, EVERY_2500, FIVE, THREE
-from vast.experiments.figures.trials import tuned
+from vast.experiments.figures.arms import EVERY_25K, FIVE, THREE
 from vast.experiments.spec import Arm, Experiment
 
 SHORT = {"eval_every": 5000, "eval_steps": 3000, "log_every": 500}
@@ -145,38 +143,6 @@ AGENTS = study(
     steps=30_000,
     seeds=(1, 2, 3),
     loop={**FINE, "eval_steps": 1000},
-)
-
-
-TUNED_DDQN = tuned("plus-maze")["ddqn"]
-BEFORE = {
-    "discount": 0.95,
-    "exploration.anneal_steps": 10_000,
-    "target_interval": 100,
-    "beta_steps": 100_000,
-}
-"""what DDQN had in the study of all agents, and has no more in the figures"""
-
-
-def with_earlier(label: str, *fields: str) -> Arm:
-    """Return the figures' DDQN with some of what it had before."""
-    changes = {field: BEFORE[field] for field in fields}
-    return replace(TUNED_DDQN, set={**TUNED_DDQN.set, **changes}, label=f"DDQN, {label}")
-
-
-DDQN = study(
-    "ddqn",
-    "plus-maze",
-    {
-        "discount": with_earlier("discount 0.95", "discount"),
-        "annealing": with_earlier("annealing over 10 000 steps", "exploration.anneal_steps"),
-        "target": with_earlier("target copied every 100 steps", "target_interval"),
-        "all": with_earlier("these three, and beta until 100 000 steps", *BEFORE),
-    },
-    "Prioritized DDQN with what it had before, one at a time and together",
-    steps=30_000,
-    seeds=THREE,
-    loop=EVERY_2500,
 )
 
 
