@@ -89,7 +89,9 @@ def test_the_tabulator_is_trainable_and_the_others_are_not() -> None:
         def train(self) -> None:
             raise AssertionError
 
-    with pytest.raises(UserError, match=r"must also have steps, fitted, .*, got Half"):
+    with pytest.raises(
+        UserError, match=r"must also have steps, fitted, .*, load_state_dict, got Half"
+    ):
         trainable(Half())
 
 

@@ -314,6 +314,27 @@ def test_earlier_records_are_compared_over_the_same_steps() -> None:
     assert len(found) == 2  # nothing is said of mazes without runs
 
 
+def test_of_an_earlier_study_of_several_agents_only_the_same_agent_counts() -> None:
+    runs = [record([0.5] * 30, task="plus-maze", arm="ddqn-75k", agent="ddqn", every=1000)]
+    found = rows("earlier-records", fig6=runs)
+    then = found["plus-maze, Prioritized DDQN, study `agents`", "reward per step, 20,000 to 30,000"]
+    its = [run for run in load_study("agents")["runs"] if run["label"] == "Prioritized DDQN"]
+    tests = [
+        np.mean(
+            [
+                r
+                for step, r in zip(run["step"], run["reward_per_step"], strict=True)
+                if step > 20_000
+            ]
+        )
+        for run in its
+    ]
+    low, high = then.split(" (")[0].split(" to ")
+    assert (float(low), float(high)) == pytest.approx((min(tests), max(tests)), rel=1e-3)
+    assert then.endswith(f"(n = {len(its)})")
+    assert len(found) == 2
+
+
 def test_every_claim_without_runs_names_the_grid_to_run() -> None:
     for claim in CLAIMS:
         table = claim_table(claim, {})

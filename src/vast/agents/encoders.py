@@ -81,8 +81,26 @@ class TrainableEncoder(StateEncoder, Protocol):
         """Learn the mean and spread of observations, once."""
         ...
 
+    def state_dict(self) -> StateDict:
+        """Return what it has learned."""
+        ...
 
-TRAINING = ("steps", "fitted", "train", "train_and_encode", "publish", "fit_standardisation")
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what was learned; ValueError if it does not fit."""
+        ...
+
+
+TRAINING = (
+    "steps",
+    "fitted",
+    "train",
+    "train_and_encode",
+    "publish",
+    "fit_standardisation",
+    "state_dict",
+    "load_state_dict",
+)
+"""what an encoder that has `train` needs: without a state, what it learns would be lost"""
 
 
 def trainable(encoder: StateEncoder) -> TrainableEncoder | None:

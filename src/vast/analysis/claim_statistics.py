@@ -23,7 +23,7 @@ from vast.analysis.claim_rows import (
 from vast.analysis.comparison import METRIC
 from vast.analysis.paper.bits import n_bits
 from vast.analysis.paper.lines import agent_label, by_arm
-from vast.analysis.scores import within
+from vast.analysis.scores import has_reached, up_to
 from vast.analysis.statistics import (
     area_under_curve,
     mean_within,
@@ -209,15 +209,12 @@ def pong(records: Iterable[RunRecord]) -> list[Row]:
     }
     alike = by_length(runs)
     histories = [run for run in runs if run.arm in ("k3", "k0")]
-    lengths = sorted({run.steps for run in histories if run.is_done})
 
     def compared_areas(length: int) -> list[Row]:
-        def area(run: RunRecord) -> float:
-            return area_under_curve(*within(run, GAMES, length))
+        there = [up_to(run, length) for run in histories if has_reached(run, length)]
+        return pairs(there, "k3", {f"{AREA}, first {length:,} steps": told[AREA]})
 
-        there = [run for run in histories if run.steps >= length]
-        return pairs(there, "k3", {f"{AREA}, first {length:,} steps": area})
-
+    lengths = sorted({run.steps for run in histories if run.is_done})
     return (
         [row for same in alike for row in rows_by_arm(same, told)]
         + [row for same in alike for row in rows_by_arm(same, won, median)]
@@ -235,24 +232,14 @@ def by_length(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     lengths = sorted({run.steps for run in runs})
     if len(lengths) < 2:
         return [list(runs)] if runs else []
-    return [[up_to(run, length) for run in runs if reached(run, length)] for length in lengths]
-
-
-def reached(run: RunRecord, step: int) -> bool:
-    """Return whether a run has come as far as this."""
-    steps = run.metrics["step"]
-    return run.steps >= step and (run.is_done or (len(steps) > 0 and int(steps[-1]) >= step))
-
-
-def up_to(run: RunRecord, step: int) -> RunRecord:
-    """Return a run as if it had ended at this step."""
-    kept = run.metrics["step"] <= step
-    return replace(
-        run,
-        label=f"{run.label}, first {step:,} steps",
-        steps=step,
-        metrics={name: values[kept] for name, values in run.metrics.items()},
-    )
+    return [
+        [
+            replace(up_to(run, length), label=f"{run.label}, first {length:,} steps")
+            for run in runs
+            if has_reached(run, length)
+        ]
+        for length in lengths
+    ]
 
 
 def long_pong(records: Sequence[RunRecord]) -> list[Row]:

@@ -1,7 +1,7 @@
 """Runs sorted into arms: which runs are compared, over which steps, and one score per run."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,19 @@ def within(run: RunRecord, metric: str, until: float) -> Curve:
     return steps[steps <= until], values[steps <= until]
 
 
+def has_reached(run: RunRecord, step: int) -> bool:
+    """Return whether a run has come as far as this; its last row may lie before its last step."""
+    steps = run.metrics["step"]
+    return (len(steps) > 0 and int(steps[-1]) >= step) or (run.is_done and run.steps >= step)
+
+
+def up_to(run: RunRecord, step: int) -> RunRecord:
+    """Return a run as if it had ended at this step."""
+    kept = run.metrics["step"] <= step
+    metrics = {name: values[kept] for name, values in run.metrics.items()}
+    return replace(run, steps=step, metrics=metrics)
+
+
 def sort_arms(records: Sequence[RunRecord], metric: str, until: int | None = None) -> list[Arms]:
     """Return the arms of each task, compared up to `until` steps.
 
@@ -68,9 +81,9 @@ def _arms(
     kept: dict[str, dict[int, RunRecord]] = {}
     left_out = []
     for (_, arm, seed), run in named.items():
-        steps = run.metrics["step"]
-        reached = int(steps[-1]) if len(steps) else 0
-        if reached < last and not (run.is_done and run.steps >= last):
+        if not has_reached(run, last):
+            steps = run.metrics["step"]
+            reached = int(steps[-1]) if len(steps) else 0
             left_out.append(f"{arm}, seed {seed}, on {task}: at step {reached:,} of {last:,}")
         elif not len(within(run, metric, last)[0]):
             left_out.append(f"{arm}, seed {seed}, on {task}: no {metric} up to step {last:,}")
